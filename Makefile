@@ -1,0 +1,121 @@
+# Everything that a person or a build machine runs. Needs make and Python 3.11 or newer, nothing else.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8080
+PYTHON ?= $(shell for candidate in python3.13 python3.12 python3.11 python3; do \
+	"$$candidate" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo "$$candidate" && break; done)
+
+# Locked wheels only: nothing is fetched, and nothing built, that requirements/ doesn't name by its hash.
+INSTALL := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check
+INSTALL_LOCKED := $(INSTALL) --require-hashes --only-binary :all: --requirement
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+# --- Use -------------------------------------------------------------------------------------------------------------
+
+.PHONY: run
+run: $(VENV)/.package ## Start everything in one process on http://127.0.0.1:8080 (PORT=… for another port)
+	@exec $(BIN)/mainspring serve --port $(PORT)
+
+# --- The gate --------------------------------------------------------------------------------------------------------
+
+.PHONY: test
+test: $(VENV)/.dev ## Run the whole suite, and hold domain and services to full branch coverage (ARGS=…)
+	@$(BIN)/pytest --cov --cov-report=term $(ARGS)
+
+.PHONY: check
+check: check-format check-lint check-types check-imports check-lock check-docs ## Check format, lint, types, imports, lock files and docs
+
+.PHONY: check-format
+check-format: $(VENV)/.dev
+	@$(BIN)/ruff format --check .
+
+.PHONY: check-lint
+check-lint: $(VENV)/.dev
+	@$(BIN)/ruff check .
+
+.PHONY: check-types
+check-types: $(VENV)/.dev
+	@$(BIN)/mypy
+
+.PHONY: check-imports
+check-imports: $(VENV)/.dev
+	@$(BIN)/lint-imports
+
+.PHONY: check-lock
+check-lock: $(VENV)/.dev
+	@$(BIN)/python -m scripts.check_lock
+
+.PHONY: check-docs
+check-docs: $(VENV)/.dev
+	@$(BIN)/python -m scripts.check_docs
+
+# --- Longer runs -----------------------------------------------------------------------------------------------------
+
+.PHONY: coverage
+coverage: $(VENV)/.dev ## Report the branch coverage of all packages, as measured by the last `make test`
+	@$(BIN)/coverage report --include='src/*' --fail-under=0
+
+.PHONY: chaos
+chaos: $(VENV)/.dev ## Run the long tests that kill, pause and starve processes
+	@$(BIN)/pytest -m chaos --timeout=3600 $(ARGS)
+
+.PHONY: bench
+bench: $(VENV)/.bench ## Measure Mainspring against its peers (ARGS=…)
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+# --- Upkeep ----------------------------------------------------------------------------------------------------------
+
+.PHONY: format
+format: $(VENV)/.dev ## Format the code and fix what the linter can
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+.PHONY: lock
+lock: $(VENV)/.lock ## Resolve pyproject.toml into requirements/ (UPGRADE=1 takes newer versions)
+	@$(BIN)/python -m scripts.lock $(if $(UPGRADE),--upgrade)
+
+.PHONY: clean
+clean: ## Delete the environment and every cache; data/ stays
+	rm -rf $(VENV) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- The environment: each stamp says that its requirements are installed ---------------------------------------------
+
+$(BIN)/pip:
+	@test -n "$(PYTHON)" || { echo "Mainspring needs Python 3.11 or newer with its venv module." \
+		"Install it, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "Creating $(VENV) with $(PYTHON)"
+	@"$(PYTHON)" -m venv $(VENV)
+
+$(VENV)/.run: requirements/run.txt | $(BIN)/pip
+	@echo "Installing $<"
+	@$(INSTALL_LOCKED) $<
+	@touch $@
+
+$(VENV)/.package: pyproject.toml $(VENV)/.run
+	@echo "Installing mainspring itself"
+	@$(INSTALL) --no-index --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.package
+	@echo "Installing $<"
+	@$(INSTALL_LOCKED) $<
+	@touch $@
+
+$(VENV)/.bench: requirements/bench.txt $(VENV)/.dev
+	@echo "Installing $<"
+	@$(INSTALL_LOCKED) $<
+	@touch $@
+
+$(VENV)/.lock: requirements/lock.txt | $(BIN)/pip
+	@echo "Installing $<"
+	@$(INSTALL_LOCKED) $<
+	@touch $@
