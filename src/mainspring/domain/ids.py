@@ -1,0 +1,59 @@
+"""Identities: the types that name things, and the ids that make repeated writes harmless.
+
+Every id has the shape of a UUID version 7: 48 bits of time in milliseconds, then 74 bits. Sorting ids therefore
+sorts by time, and a store can find a run's home from its id alone.
+"""
+
+import hashlib
+from datetime import UTC, datetime
+from typing import NewType
+from uuid import UUID
+
+JobId = NewType("JobId", UUID)
+RunId = NewType("RunId", UUID)
+SessionId = NewType("SessionId", int)
+Fence = NewType("Fence", int)
+"""Grows with every hand-over of a run, and with every acquisition of a lock."""
+Version = NewType("Version", int)
+"""Grows with every edit of a job; never with a tick, so that a person's If-Match doesn't fail because of one."""
+Lane = NewType("Lane", str)
+BlobId = NewType("BlobId", str)
+
+DEFAULT_LANE = Lane("default")
+DEFAULT_OWNER = "default"
+DEFAULT_PROJECT = "default"
+
+RANDOM_BITS = 74
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LOW_BITS = (1 << 62) - 1
+_MAX_MILLISECONDS = (1 << 48) - 1
+
+
+def new_job_id(created_at: datetime, random_bits: int) -> JobId:
+    """A fresh id for a job, or for a run that is a job of its own; *random_bits* has 74 of them."""
+    return JobId(_shape(created_at, random_bits))
+
+
+def fired_run_id(job: JobId, fire_time: datetime) -> RunId:
+    """The only id that this moment of this job can have: firing it twice writes the same row."""
+    return RunId(_shape(fire_time, _digest(job.bytes, fire_time.isoformat().encode())))
+
+
+def derived_run_id(origin: UUID, distinction: str, created_at: datetime) -> RunId:
+    """The id of a trigger of job *origin* or a retry of run *origin*, told apart by a key or a nonce."""
+    return RunId(_shape(created_at, _digest(origin.bytes, distinction.encode())))
+
+
+def moment_of(identity: UUID) -> datetime:
+    """The time that an id carries, to the millisecond."""
+    return datetime.fromtimestamp((identity.int >> 80) / 1000, tz=UTC)
+
+
+def _shape(at: datetime, bits: int) -> UUID:
+    milliseconds = min(max(int((at - _EPOCH).total_seconds() * 1000), 0), _MAX_MILLISECONDS)
+    high = (bits >> 62) & 0xFFF
+    return UUID(int=milliseconds << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | bits & _LOW_BITS)
+
+
+def _digest(*parts: bytes) -> int:
+    return int.from_bytes(hashlib.sha256(b"\0".join(parts)).digest()[:10], "big")

@@ -1,0 +1,44 @@
+"""When to try again: a pure function of the policy and of how often a run has failed."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+MAX_LOSSES = 3
+"""The third loss in a row ends a run: a payload that kills every worker must not do so for ever."""
+
+_ENOUGH_DOUBLINGS = 64
+
+
+class Backoff(StrEnum):
+    """How the delay grows from one failure to the next."""
+
+    EXPONENTIAL = "exponential"
+    FIXED = "fixed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often and how patiently a run is tried again after a failure."""
+
+    max_retries: int = 3
+    kind: Backoff = Backoff.EXPONENTIAL
+    initial: timedelta = timedelta(seconds=1)
+    maximum: timedelta = timedelta(seconds=60)
+    jitter: float = 0.0
+    """Up to this part of the delay is added, never taken away: the gap is at least the backoff."""
+
+    def exhausted_by(self, failures: int) -> bool:
+        """Whether this many failed attempts use the budget up: at most max_retries + 1 may fail."""
+        return failures > self.max_retries
+
+    def delay_after(self, failures: int, uniform: float = 0.0) -> timedelta:
+        """The wait after the *failures*-th failed attempt; *uniform* in [0, 1) draws the jitter."""
+        match self.kind:
+            case Backoff.FIXED:
+                delay = min(self.initial, self.maximum)
+            case Backoff.EXPONENTIAL:
+                doublings = min(failures - 1, _ENOUGH_DOUBLINGS)
+                seconds = self.initial.total_seconds() * 2**doublings
+                delay = timedelta(seconds=min(seconds, self.maximum.total_seconds()))
+        return delay + delay * self.jitter * uniform

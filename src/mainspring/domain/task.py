@@ -1,0 +1,26 @@
+"""What to execute: the part of a job that each of its runs copies, so that later edits don't touch the run."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from mainspring.domain.ids import DEFAULT_LANE, BlobId, Lane
+from mainspring.domain.retry import RetryPolicy
+
+LOWEST_PRIORITY, DEFAULT_PRIORITY, HIGHEST_PRIORITY = 0, 50, 100
+DEFAULT_TIMEOUT = timedelta(minutes=5)
+BACKSTOP = timedelta(seconds=30)
+"""A run that nobody has settled this long after its timeout is taken away from its holder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A handler's name, its input and the terms under which it runs."""
+
+    handler: str
+    payload: bytes = b"null"
+    """The JSON text as the user gave it, byte for byte; empty where *blob* holds it."""
+    blob: BlobId | None = None
+    lane: Lane = DEFAULT_LANE
+    priority: int = DEFAULT_PRIORITY
+    timeout: timedelta = DEFAULT_TIMEOUT
+    retry: RetryPolicy = field(default_factory=RetryPolicy)

@@ -1,0 +1,108 @@
+"""Everything that Mainspring raises on purpose.
+
+    MainspringError
+    ├── ConfigurationError        the program can't start like this; the message says what to change
+    ├── Invalid                   the request is wrong and will stay wrong
+    │   ├── InvalidSchedule       … with the offending part of the schedule and its position
+    │   └── UnknownHandler        no worker ever registered that handler
+    ├── NotFound                  no such job, run, lock or key (or it belongs to somebody else)
+    ├── Conflict                  the request is right, but the world has moved
+    │   ├── VersionConflict       somebody else changed the job first
+    │   ├── KeyConflict           the idempotency key was used for another body
+    │   └── WrongState            a finished run can't be cancelled, a running one can't be retried …
+    ├── SessionLost               the session was buried or closed: hold nothing, open a new one
+    └── StoreError                the store said no
+        ├── StoreUnavailable      not reachable or busy for too long: the outcome is unknown, try again
+        ├── StoreFull             no space left; nothing of the batch was stored
+        ├── StoreReadOnly         the file or folder can't be written
+        ├── StoreCorrupt          the file is damaged or isn't a Mainspring store
+        └── SchemaTooNew          written by a newer Mainspring
+
+Driver errors never pass an adapter: each is translated into one of these at its edge. A stale fence is not an
+exception but an answer of `settle`, because a late worker is ordinary.
+"""
+
+
+class MainspringError(Exception):
+    """The root of all errors that are raised on purpose."""
+
+
+class ConfigurationError(MainspringError):
+    """The program can't start like this; the message says what to change."""
+
+
+class Invalid(MainspringError):
+    """The request is wrong and will stay wrong."""
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class InvalidSchedule(Invalid):
+    """A schedule that can't be understood or never fires; `part` starts at `position` of `text`."""
+
+    def __init__(self, message: str, *, text: str, part: str = "", position: int = 0) -> None:
+        super().__init__(message, field="schedule")
+        self.text = text
+        self.part = part
+        self.position = position
+
+
+class UnknownHandler(Invalid):
+    """No worker ever registered that handler."""
+
+    def __init__(self, handler: str) -> None:
+        super().__init__(
+            f"no worker has ever registered the handler {handler!r}; start one, or set allow_unknown_handler",
+            field="handler",
+        )
+        self.handler = handler
+
+
+class NotFound(MainspringError):
+    """No such job, run, lock or key, or it belongs to somebody else."""
+
+
+class Conflict(MainspringError):
+    """The request is right, but the world has moved."""
+
+
+class VersionConflict(Conflict):
+    """Somebody else changed the job first."""
+
+
+class KeyConflict(Conflict):
+    """The idempotency key was used for another body."""
+
+
+class WrongState(Conflict):
+    """The state of the job or run doesn't allow it."""
+
+
+class SessionLost(MainspringError):
+    """The session was buried or closed: hold nothing, open a new one."""
+
+
+class StoreError(MainspringError):
+    """The store said no."""
+
+
+class StoreUnavailable(StoreError):
+    """Not reachable or busy for too long: the outcome is unknown, try again."""
+
+
+class StoreFull(StoreError):
+    """No space left; nothing of the batch was stored."""
+
+
+class StoreReadOnly(StoreError):
+    """The file or folder can't be written."""
+
+
+class StoreCorrupt(StoreError):
+    """The file is damaged or isn't a Mainspring store."""
+
+
+class SchemaTooNew(StoreError):
+    """The store was written by a newer Mainspring."""

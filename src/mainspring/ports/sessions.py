@@ -1,0 +1,104 @@
+"""The lives of worker and scheduler processes. Runs are held by sessions: there is no lease per run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from mainspring.domain.ids import Fence, Lane, RunId, SessionId
+from mainspring.domain.run import Attempt
+
+
+class Role(StrEnum):
+    """What a session's process does."""
+
+    WORKER = "worker"
+    SCHEDULER = "scheduler"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSession:
+    """A process that comes alive."""
+
+    role: Role
+    name: str
+    """The worker's or scheduler's own name; a restarted process has the same name and a new session."""
+    ttl: timedelta
+    host: str = ""
+    pid: int = 0
+    capacity: int = 0
+    handlers: Mapping[str, Lane] = field(default_factory=dict)
+    """The handlers that it serves, each with its lane; stores never forget one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """What a process tells with its heartbeat."""
+
+    executing: int = 0
+    clock: datetime | None = None
+    """Its own wall clock, so that skew can be seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """The answer to a heartbeat: what the store believes that this session holds."""
+
+    held: Mapping[RunId, Fence]
+    cancelling: frozenset[RunId]
+    """Those of them that somebody asked to cancel."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A live session as others see it."""
+
+    id: SessionId
+    role: Role
+    name: str
+    host: str
+    pid: int
+    capacity: int
+    executing: int
+    lanes: Sequence[Lane]
+    opened_at: datetime
+    beat_at: datetime
+    skew: timedelta
+    """The process's clock minus the store's at its last heartbeat."""
+
+
+class Sessions(Protocol):
+    """A session is alive until its time is up; what has ended never revives."""
+
+    async def open(self, session: NewSession) -> SessionId:
+        """Begin a session, alive from now for its ttl."""
+        ...
+
+    async def beat(self, by: SessionId, news: News) -> Heard | None:
+        """Extend the session by its ttl and say what it holds; None once it has ended."""
+        ...
+
+    async def close(self, by: SessionId) -> None:
+        """End the session at once; what it still holds is up for rescue. Closing twice changes nothing."""
+        ...
+
+    async def live(self, role: Role) -> Sequence[Member]:
+        """Sessions whose time isn't up, by name."""
+        ...
+
+    async def bury(self, limit: int) -> Sequence[SessionId]:
+        """End sessions whose time is up; return ended ones that may still hold runs, buried now or earlier."""
+        ...
+
+    async def held(self, session: SessionId, limit: int) -> Sequence[Attempt]:
+        """Runs that the session holds or may hold; never one too few but for the limit."""
+        ...
+
+    async def overdue(self, limit: int) -> Sequence[Attempt]:
+        """Runs in anybody's hands past their backstop (timeout + 30 s): a live heartbeat can't keep a hung run for ever."""
+        ...
+
+    async def audit(self) -> int:
+        """Repair indexes of closed time slots and return how many repairs were made; nothing to do on SQL."""
+        ...

@@ -1,0 +1,16 @@
+"""Housekeeping that costs time only, never correctness."""
+
+from datetime import timedelta
+from typing import Protocol
+
+
+class Upkeep(Protocol):
+    """Every verb does a bounded piece of work and says how much; zero means that nothing is left."""
+
+    async def prune(self, older_than: timedelta, limit: int) -> int:
+        """Forget ended runs, dead letters, idempotency keys, blobs, output and sessions of that age; return rows removed."""
+        ...
+
+    async def fold(self, limit: int) -> int:
+        """Add tally rows up into their totals; return how many were folded."""
+        ...

@@ -1,0 +1,128 @@
+"""Runs: adding them, handing them over, settling what came of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+from uuid import UUID
+
+from mainspring.domain.ids import JobId, Lane, RunId, SessionId
+from mainspring.domain.job import NewJob
+from mainspring.domain.outcome import Settled, Verdict
+from mainspring.domain.run import Attempt, NewRun, State
+from mainspring.domain.task import Task
+
+
+class Addition(StrEnum):
+    """How the store took a new run or job."""
+
+    CREATED = "created"
+    EXISTING = "existing"
+    """The same id or key with the same body was stored before: `Added.id` names that one."""
+    CONFLICT = "conflict"
+    """The key was used for another body, by `Added.id`; nothing was stored for it."""
+    WITHHELD = "withheld"
+    """Nothing was wrong with this one, but it was to be stored together with one that conflicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """The answer for one addition."""
+
+    kind: Addition
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Runs that are now ours, and how long until there may be more."""
+
+    attempts: Sequence[Attempt]
+    next_in: timedelta | None
+    """The wait until the next waiting run of these lanes wakes; zero if the claim was full, None if nothing waits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancel:
+    """End the run: at once while it waits, by flag while it runs."""
+
+    reason: str = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """Keep a waiting run from being claimed until it is released."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """Let a held run go: it wakes at its due time, or now if that has passed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Replace what a waiting run will do, and when; None leaves a part as it is."""
+
+    task: Task | None = None
+    due: datetime | timedelta | None = None
+    name: str | None = None
+    spec: bytes | None = None
+    expected_version: int | None = None
+    """If given, a run at another version is refused as a conflict."""
+
+
+Order = Cancel | Hold | Release | Edit
+
+
+class Effect(StrEnum):
+    """What an order did."""
+
+    DONE = "done"
+    FLAGGED = "flagged"
+    """The run is in a worker's hands; it will be told within a heartbeat."""
+    REFUSED = "refused"
+    """The run's state doesn't allow it: it has ended, or it runs and the order isn't a cancel."""
+    CONFLICT = "conflict"
+    """The run is at another version than expected."""
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steered:
+    """The answer to an order, with the state the run is in afterwards."""
+
+    effect: Effect
+    state: State | None = None
+
+
+class Work(Protocol):
+    """Every write is a compare-and-set; every verb takes and returns batches, answered in the order they were given."""
+
+    async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:
+        """Store each item once; with *together*, a single conflict stores nothing, on stores that have transactions."""
+        ...
+
+    async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
+        """Hand over the best waiting runs under new fences: by priority, then wake time, lanes in turn; SessionLost for an ended session."""
+        ...
+
+    async def settle(self, verdicts: Sequence[Verdict]) -> Sequence[Settled]:
+        """Apply each verdict whose fence (and session, where given) is current; a flagged run that didn't succeed ends cancelled."""
+        ...
+
+    async def steer(self, run: RunId, order: Order) -> Steered:
+        """Cancel, hold, release or edit; waiting runs change at once, and their fence with them, running ones are flagged."""
+        ...
+
+    async def discard(self, runs: Sequence[RunId]) -> Sequence[bool]:
+        """Take dead letters off the list; the runs stay in history. Adding a run with such an *origin* does the same."""
+        ...
+
+    async def hide(self, job: JobId) -> bool:
+        """Leave an ended one-shot job and its run out of every view; False if there is no such job."""
+        ...
+
+    async def next_wake(self, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
+        """The wait until the next waiting run of each lane wakes; a lane without one is left out."""
+        ...
