@@ -1,0 +1,82 @@
+"""Measured values, their records in JSON lines, and their summary over rounds."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+DASH = "\N{EN DASH}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    name: str
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    round: int
+    contender: str
+    figure: Figure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The median of a figure over its rounds, with the extremes."""
+
+    unit: str
+    median: float
+    lowest: float
+    highest: float
+
+    def __str__(self) -> str:
+        if self.lowest == self.highest:
+            return f"{number(self.median)} {self.unit}"
+        return f"{number(self.median)} [{number(self.lowest)}{DASH}{number(self.highest)}] {self.unit}"
+
+
+Results = dict[tuple[str, str], Summary]
+
+
+def number(value: float) -> str:
+    if value == int(value) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.3f}"
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """The smallest value that at least *percent* of all values don't exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
+
+
+def summarise(records: Iterable[Record]) -> Results:
+    """Summaries by (figure name, contender), in the order in which the figures were first measured."""
+    values: dict[tuple[str, str], list[Figure]] = {}
+    for record in records:
+        values.setdefault((record.figure.name, record.contender), []).append(record.figure)
+    return {key: _summary(figures) for key, figures in values.items()}
+
+
+def _summary(figures: Sequence[Figure]) -> Summary:
+    values = [figure.value for figure in figures]
+    return Summary(unit=figures[0].unit, median=median(values), lowest=min(values), highest=max(values))
+
+
+def append(path: Path, record: Record) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(record)) + "\n")
+
+
+def load(path: Path) -> list[Record]:
+    """The records of *path*; lines of other kinds (the machine) are passed over."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [
+        Record(round=line["round"], contender=line["contender"], figure=Figure(**line["figure"]))
+        for line in lines
+        if "figure" in line
+    ]

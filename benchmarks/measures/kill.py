@@ -1,0 +1,83 @@
+"""kill -9 of the worker under full load, again and again; a hit is the effect of a run."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from benchmarks.figures import Figure
+from benchmarks.hits import Hit
+from benchmarks.stage import Stage
+
+PATIENCE_SECONDS = 20.0
+QUIET_SECONDS = 1.0
+DRAIN_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Death:
+    """How many hits had been logged when the worker was gone, and what its journal said then."""
+
+    hits: int
+    recorded: frozenset[int] | None
+
+
+def measure(stage: Stage) -> list[Figure]:
+    jobs, kills = stage.sizes.jobs, stage.sizes.kills
+    stage.preload(jobs)
+    deaths: list[Death] = []
+    for index in range(kills):
+        death = _kill(stage, at_hits=jobs * (index + 1) // (kills + 1))
+        if death is None:
+            break
+        deaths.append(death)
+    started = time.monotonic()
+    _drain(stage)
+    return [
+        *judge(stage.hits.read(), deaths, jobs=jobs),
+        Figure(name="kill.drain", value=time.monotonic() - started, unit="s"),
+        Figure(name="kill.left", value=stage.waiting(), unit="jobs"),
+    ]
+
+
+def judge(hits: Sequence[Hit], deaths: Sequence[Death], *, jobs: int) -> list[Figure]:
+    """Lost and repeated jobs; a repeat is charged to the last death before it."""
+    numbers = [hit.number for hit in hits]
+    bounds = [*(death.hits for death in deaths), len(numbers)]
+    seen = set(numbers[: bounds[0]])
+    repeats: list[int] = []
+    for start, end in pairwise(bounds):
+        life = numbers[start:end]
+        repeats.append(sum(number in seen for number in life))
+        seen.update(life)
+    figures = [
+        Figure(name="kill.kills", value=len(deaths), unit="kills"),
+        Figure(name="kill.lost", value=jobs - len(seen), unit="jobs"),
+        Figure(name="kill.repeated", value=len(numbers) - len(seen), unit="runs"),
+        Figure(name="kill.repeated_most", value=max(repeats, default=0), unit="runs/kill"),
+    ]
+    if deaths and deaths[0].recorded is not None:
+        again = sum(len((death.recorded or frozenset()) & set(numbers[death.hits :])) for death in deaths)
+        figures.append(Figure(name="kill.journalled_repeated", value=again, unit="runs"))
+    return figures
+
+
+def _kill(stage: Stage, *, at_hits: int) -> Death | None:
+    """Let a worker run up to *at_hits* and kill it; None if it didn't get there."""
+    with stage.worker() as worker:
+        reached = stage.hits.wait_for(at_hits, patience_seconds=PATIENCE_SECONDS)
+        worker.kill()
+    if not reached:
+        return None
+    return Death(hits=stage.hits.count(), recorded=stage.contender.recorded(stage.folder))
+
+
+def _drain(stage: Stage) -> None:
+    """Let a last worker finish: the store is empty and no hit arrives for a moment."""
+    with stage.worker():
+        deadline = time.monotonic() + DRAIN_SECONDS
+        while time.monotonic() < deadline:
+            count = stage.hits.count()
+            time.sleep(QUIET_SECONDS)
+            if stage.hits.count() == count and stage.waiting() == 0:
+                return

@@ -1,0 +1,22 @@
+"""Jobs per second added by a call each: by one caller, then by many at once."""
+
+from benchmarks.figures import Figure
+from benchmarks.process import Child
+from benchmarks.stage import Stage
+
+
+def measure(stage: Stage) -> list[Figure]:
+    count, callers = stage.sizes.single_adds, stage.sizes.callers
+    with stage.client() as client:
+        alone = _rate(client, count, callers=1)
+        together = _rate(client, count, callers=callers)
+    return [
+        Figure(name="single_add", value=alone, unit="jobs/s"),
+        Figure(name="single_add.concurrent", value=together, unit="jobs/s"),
+        Figure(name="single_add.stored", value=stage.waiting(), unit="jobs"),
+    ]
+
+
+def _rate(client: Child, count: int, *, callers: int) -> float:
+    answer = client.ask("add_each", first=0, count=count, callers=callers)
+    return count / answer.seconds

@@ -1,0 +1,56 @@
+"""Rounds of all measures over all contenders, interleaved."""
+
+import json
+import random
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks import machine
+from benchmarks.figures import Figure, Record, append
+from benchmarks.measures import MEASURES, ONCE
+from benchmarks.process import ChildFailed
+from benchmarks.stage import Sizes, Stage
+
+
+def order(contenders: Sequence[str], round_number: int) -> list[str]:
+    """A shuffled order, reversed every other round: drift of the machine favours nobody."""
+    shuffled = list(contenders)
+    random.Random(round_number // 2).shuffle(shuffled)
+    return shuffled[::-1] if round_number % 2 else shuffled
+
+
+def run(
+    *,
+    contenders: Sequence[str],
+    measures: Sequence[str],
+    rounds: int,
+    sizes: Sizes,
+    output: Path,
+    say: Callable[[str], None],
+) -> Path:
+    """Take everything and return the file of JSON lines that holds it."""
+    output.mkdir(parents=True, exist_ok=True)
+    results = output / time.strftime("%Y%m%dT%H%M%SZ.jsonl", time.gmtime())
+    with tempfile.TemporaryDirectory(prefix="scratch-", dir=output) as scratch:
+        results.write_text(json.dumps({"machine": machine.describe(Path(scratch))}) + "\n", encoding="utf-8")
+        for round_number in range(rounds):
+            for measure in measures:
+                if measure in ONCE and round_number > 0:
+                    continue
+                for name in order(contenders, round_number):
+                    say(f"round {round_number + 1}/{rounds} {measure} {name}")
+                    folder = Path(scratch) / f"{round_number}-{measure}-{name}"
+                    for figure in _take(measure, Stage(name=name, folder=folder, sizes=sizes), say):
+                        append(results, Record(round=round_number, contender=name, figure=figure))
+    return results
+
+
+def _take(measure: str, stage: Stage, say: Callable[[str], None]) -> list[Figure]:
+    """The figures of one measure; a contender that fails has a figure that says so, and the run goes on."""
+    try:
+        return MEASURES[measure](stage)
+    except ChildFailed as failure:
+        say(f"{stage.name} failed in {measure}: {failure}")
+        return [Figure(name=f"{measure}.failed", value=1, unit="times")]
