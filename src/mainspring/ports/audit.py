@@ -46,7 +46,7 @@ class Audit(Protocol):
         ...
 
     async def chain(self, limit: int) -> int:
-        """Give the oldest unchained entries their digests, each over its content and the digest before; return how many."""
+        """Give the oldest unchained entries digests over their content and the digest before; return how many."""
         ...
 
     async def verify(self) -> int | None:

@@ -34,7 +34,7 @@ Note = Opened | Began | Finished
 
 
 class Journal(Protocol):
-    """One process writes, and only its successor under the same name reads. A torn last note is dropped, never misread."""
+    """One process writes, only its successor of the same name reads. A torn last note is dropped, never misread."""
 
     def append(self, notes: Sequence[Note]) -> None:
         """Add notes with one write; they survive the death of the process once this returns."""

@@ -31,7 +31,8 @@ class Locks(Protocol):
     async def acquire(self, name: str, holder: str, ttl: timedelta) -> Lock | HeldBy:
         """Return a lock whose fence exceeds every earlier one for *name*, or who holds it.
 
-        A holder that asks again while it holds (its first reply may have been lost) gets its own lock, extended, under the same fence.
+        A holder that asks again while it holds (its first reply may have been lost) gets its own lock, extended,
+        under the same fence.
         """
         ...
 

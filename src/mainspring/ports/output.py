@@ -1,4 +1,4 @@
-"""What a run printed and how far it has come. Written by the holder, kept per fence: a stale writer's lines are never shown."""
+"""What a run printed and how far it has come, kept per fence: a stale writer's lines are never shown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -96,7 +96,7 @@ class Sessions(Protocol):
         ...
 
     async def overdue(self, limit: int) -> Sequence[Attempt]:
-        """Runs in anybody's hands past their backstop (timeout + 30 s): a live heartbeat can't keep a hung run for ever."""
+        """Runs in anybody's hands past their backstop: a live heartbeat can't keep a hung run for ever."""
         ...
 
     async def audit(self) -> int:

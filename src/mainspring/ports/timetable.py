@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from mainspring.domain.ids import Version
 from mainspring.domain.job import Job
 from mainspring.domain.plan import Advance, DueJob, Skip
 
@@ -24,10 +23,13 @@ class Due:
 class Timetable(Protocol):
     """Compare-and-set on the job's row carries every decision; repeating one changes nothing."""
 
-    async def save(self, job: Job, expected: Version, skips: Sequence[Skip] = ()) -> Job:
-        """Edit, pause, resume or delete at the expected version, or raise VersionConflict; afterwards no older fire is pending.
+    async def save(self, job: Job, expected: Job, skips: Sequence[Skip] = ()) -> Job:
+        """Edit, pause, resume or delete what was read as *expected*, or raise VersionConflict; then nothing older fires.
 
-        The stored job, which is returned, has the next version. NotFound if there is no such job.
+        Compared are the version and the next fire time: a tick in between is a conflict too, and since it leaves the
+        version alone, a caller can tell it from somebody else's edit and try again. The stored job, which is
+        returned, has the next version; *active_run*, which firing owns, is left as the store has it. NotFound if
+        there is no such job.
         """
         ...
 
@@ -36,5 +38,5 @@ class Timetable(Protocol):
         ...
 
     async def fire(self, advances: Sequence[Advance]) -> Sequence[bool]:
-        """Apply each advance whole, once, if its job is still as expected and its moment has come by the store's clock."""
+        """Apply each advance whole, once, if its job is as expected and its moment has come by the store's clock."""
         ...

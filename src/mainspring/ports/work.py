@@ -104,19 +104,25 @@ class Work(Protocol):
         ...
 
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
-        """Hand over the best waiting runs under new fences: by priority, then wake time, lanes in turn; SessionLost for an ended session."""
+        """Hand over the best waiting runs under new fences: by priority, then wake time, lanes in turn.
+
+        Raises SessionLost for a session that has ended.
+        """
         ...
 
     async def settle(self, verdicts: Sequence[Verdict]) -> Sequence[Settled]:
-        """Apply each verdict whose fence (and session, where given) is current; a flagged run that didn't succeed ends cancelled."""
+        """Apply each verdict whose fence (and session, where given) is current.
+
+        A run that was flagged for cancellation and didn't succeed ends cancelled, whatever its verdict says.
+        """
         ...
 
     async def steer(self, run: RunId, order: Order) -> Steered:
-        """Cancel, hold, release or edit; waiting runs change at once, and their fence with them, running ones are flagged."""
+        """Cancel, hold, release or edit: waiting runs change at once, and their fence with them; running ones are flagged."""
         ...
 
     async def discard(self, runs: Sequence[RunId]) -> Sequence[bool]:
-        """Take dead letters off the list; the runs stay in history. Adding a run with such an *origin* does the same."""
+        """Take dead letters off the list; the runs stay in history. Adding a run with such an origin does the same."""
         ...
 
     async def hide(self, job: JobId) -> bool:
