@@ -24,10 +24,10 @@ help: ## Show this list
 run: $(VENV)/.package ## Start everything in one process on http://127.0.0.1:8080 (PORT=… for another port)
 	@exec $(BIN)/mainspring serve --port $(PORT)
 
-# --- The gate --------------------------------------------------------------------------------------------------------
+# --- The gate: tests and types cover the benchmarks too, and so need their requirements ------------------------------
 
 .PHONY: test
-test: $(VENV)/.dev ## Run the whole suite, and hold domain and services to full branch coverage (ARGS=…)
+test: $(VENV)/.bench ## Run the whole suite, and hold domain and services to full branch coverage (ARGS=…)
 	@$(BIN)/pytest --cov --cov-report=term $(ARGS)
 
 .PHONY: check
@@ -42,7 +42,7 @@ check-lint: $(VENV)/.dev
 	@$(BIN)/ruff check .
 
 .PHONY: check-types
-check-types: $(VENV)/.dev
+check-types: $(VENV)/.bench
 	@$(BIN)/mypy
 
 .PHONY: check-imports
