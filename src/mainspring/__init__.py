@@ -1,3 +1,29 @@
 """Mainspring: a distributed job scheduler."""
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mainspring.worker.context import Context as Context
+    from mainspring.worker.flow import Abandon as Abandon
+    from mainspring.worker.flow import RetryAfter as RetryAfter
+    from mainspring.worker.flow import Snooze as Snooze
+    from mainspring.worker.registry import handler as handler
+
 __version__ = "0.1.0"
+
+_EXPORTS = {
+    "Abandon": "mainspring.worker.flow",
+    "Context": "mainspring.worker.context",
+    "RetryAfter": "mainspring.worker.flow",
+    "Snooze": "mainspring.worker.flow",
+    "handler": "mainspring.worker.registry",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when asked for: the command line starts faster without the worker.
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'mainspring' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    return getattr(import_module(_EXPORTS[name]), name)

@@ -1,0 +1,219 @@
+"""What a handler knows about its run and may ask of its worker."""
+
+import json
+import threading
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+
+from mainspring.domain.ids import Fence, JobId, RunId
+from mainspring.domain.run import Attempt
+from mainspring.errors import ConfigurationError
+from mainspring.ports.locks import Lock, Locks
+from mainspring.ports.output import Printed
+from mainspring.ports.time import Clock
+from mainspring.worker.cancellation import Cancellation
+from mainspring.worker.leases import lease
+from mainspring.worker.output import Transcript
+
+DEFAULT_LOCK_TTL = timedelta(seconds=30)
+_UNPARSED = object()
+_guard = threading.Lock()
+"""Held while a transcript is made, because threads of one handler may print at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolbox:
+    """What all contexts of a worker share."""
+
+    locks: Locks | None = None
+    clock: Clock | None = None
+    printed: Callable[["Context"], None] | None = None
+    """Called from any thread when a context has output that nobody has taken yet."""
+
+
+_NO_TOOLS = Toolbox()
+
+
+class Context:
+    """One attempt in the hands of a handler.
+
+    Most handlers look at little of this, and ten thousand contexts are made per second: everything but the attempt
+    itself is made when it is first asked for.
+    """
+
+    __slots__ = (
+        "_attempt",
+        "_cancelled",
+        "_changed",
+        "_log",
+        "_message",
+        "_parsed",
+        "_progress",
+        "_started_at",
+        "_text",
+        "_tools",
+        "_transcript",
+    )
+
+    def __init__(
+        self,
+        attempt: Attempt,
+        *,
+        payload: bytes | None = None,
+        started_at: datetime | None = None,
+        tools: Toolbox = _NO_TOOLS,
+    ) -> None:
+        self._attempt = attempt
+        self._text = attempt.task.payload if payload is None else payload
+        self._started_at = started_at
+        self._tools = tools
+        self._parsed: Any = _UNPARSED
+        self._cancelled: Cancellation | None = None
+        self._transcript: Transcript | None = None
+        self._progress: float | None = None
+        self._message: str | None = None
+        self._changed = False
+        self._log: structlog.stdlib.BoundLogger | None = None
+
+    @property
+    def run_id(self) -> RunId:
+        """The run; stays the same over all its attempts."""
+        return self._attempt.run_id
+
+    @property
+    def job_id(self) -> JobId:
+        """The job that the run belongs to."""
+        return self._attempt.job_id
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt this is; the first is 1."""
+        return self._attempt.attempt
+
+    @property
+    def fence(self) -> Fence:
+        """Greater than that of every earlier attempt of this run: hand it to what must refuse a late writer."""
+        return self._attempt.fence
+
+    @property
+    def owner(self) -> str:
+        """Whose run this is."""
+        return self._attempt.owner
+
+    @property
+    def project(self) -> str:
+        """The project that the run was filed under."""
+        return self._attempt.project
+
+    @property
+    def handler(self) -> str:
+        """The name under which the handler was called."""
+        return self._attempt.task.handler
+
+    @property
+    def due_at(self) -> datetime:
+        """When the run was meant to happen, whatever has delayed it since."""
+        return self._attempt.due_at
+
+    @property
+    def deadline(self) -> datetime:
+        """When the attempt will be stopped."""
+        return (self._started_at or self._attempt.started_at) + self._attempt.task.timeout
+
+    @property
+    def payload_text(self) -> bytes:
+        """The payload's JSON text, byte for byte as it was submitted."""
+        return self._text
+
+    @property
+    def payload(self) -> Any:
+        """The payload, parsed."""
+        if self._parsed is _UNPARSED:
+            self._parsed = json.loads(self._text)
+        return self._parsed
+
+    @property
+    def cancelled(self) -> Cancellation:
+        """Set once the handler should stop: somebody cancelled the run, its time is up, or the worker shuts down."""
+        if self._cancelled is None:
+            self._cancelled = Cancellation()
+        return self._cancelled
+
+    @property
+    def log(self) -> structlog.stdlib.BoundLogger:
+        """A logger with the run's fields; what it says also becomes part of the run's output."""
+        if self._log is None:
+            self._log = _logger_of(self)
+        return self._log
+
+    def print(self, text: str | bytes) -> None:
+        """Append to the run's output, exactly as given; safe from any thread."""
+        transcript = self._transcript
+        if transcript is None:
+            with _guard:
+                transcript = self._transcript = self._transcript or Transcript()
+        transcript.append(text.encode("utf-8", "backslashreplace") if isinstance(text, str) else text)
+        self._note_change()
+
+    def progress(self, fraction: float, message: str | None = None) -> None:
+        """Say how far the run has come, from 0 to 1 (what lies outside is taken for the nearer end)."""
+        self._progress = max(0.0, min(float(fraction), 1.0))
+        self._message = message
+        self._note_change()
+
+    def lock(
+        self, name: str, *, ttl: timedelta = DEFAULT_LOCK_TTL, wait: timedelta | None = None
+    ) -> AbstractAsyncContextManager[Lock]:
+        """Hold the lock *name* during a block, renewed all the while; LockBusy after *wait* (None: never).
+
+        If the lock is lost, the block is stopped and LockLost is raised. Hand the lock's fence to the resource:
+        only the resource can refuse a holder that is late.
+        """
+        if self._tools.locks is None or self._tools.clock is None:
+            raise ConfigurationError("locks aren't available here: isolated handlers run without a store")
+        holder = f"run/{self.run_id}/{self.fence}"
+        return lease(self._tools.locks, self._tools.clock, name, holder, ttl=ttl, wait=wait)
+
+    def take_printed(self) -> Printed | None:
+        """The output so far if it has changed since this was last asked, else None; for the worker."""
+        if not self._changed:
+            return None
+        self._changed = False
+        head, tail, length = self._transcript.snapshot() if self._transcript else (b"", b"", 0)
+        return Printed(
+            run_id=self.run_id,
+            fence=self.fence,
+            head=head,
+            tail=tail,
+            length=length,
+            progress=self._progress,
+            message=self._message,
+        )
+
+    def _note_change(self) -> None:
+        if not self._changed:
+            self._changed = True
+            if self._tools.printed is not None:
+                self._tools.printed(self)
+
+
+def _logger_of(context: Context) -> structlog.stdlib.BoundLogger:
+    configured = structlog.get_config()
+
+    def copy_to_output(_: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+        extras = "".join(f" {key}={value!r}" for key, value in event.items() if key not in fields and key != "event")
+        context.print(f"{method}: {event.get('event', '')}{extras}\n")
+        return event
+
+    fields = {"run_id": str(context.run_id), "attempt": context.attempt, "handler": context.handler}
+    logger: structlog.stdlib.BoundLogger = structlog.wrap_logger(
+        configured["logger_factory"](),
+        processors=[copy_to_output, *configured["processors"]],
+        wrapper_class=configured["wrapper_class"],
+    )
+    return logger.bind(**fields)
