@@ -1,0 +1,95 @@
+"""Sessions: alive until their time is up, never again afterwards."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from itertools import islice
+
+from mainspring.domain.ids import SessionId
+from mainspring.domain.run import Attempt, State
+from mainspring.ports.sessions import Heard, Member, News, NewSession, Role
+from mainspring.testing.model.tables import Session, Tables
+from mainspring.testing.model.work import attempt_of
+
+
+class MemorySessions:
+    """The `Sessions` port."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def open(self, session: NewSession) -> SessionId:
+        """Ids grow."""
+        now = self._tables.now()
+        identity = SessionId(max(self._tables.sessions, default=0) + 1)
+        member = Member(
+            id=identity,
+            role=session.role,
+            name=session.name,
+            host=session.host,
+            pid=session.pid,
+            capacity=session.capacity,
+            executing=0,
+            lanes=sorted(set(session.handlers.values())),
+            opened_at=now,
+            beat_at=now,
+            skew=timedelta(0),
+        )
+        self._tables.sessions[identity] = Session(new=session, member=member, expires_at=now + session.ttl)
+        self._tables.handlers.update(session.handlers)
+        return identity
+
+    async def beat(self, by: SessionId, news: News) -> Heard | None:
+        """A session whose time is up has ended, buried or not."""
+        session = self._tables.sessions.get(by)
+        now = self._tables.now()
+        if session is None or session.expires_at <= now:
+            return None
+        skew = news.clock - now if news.clock else timedelta(0)
+        session.member = replace(session.member, executing=news.executing, beat_at=now, skew=skew)
+        session.expires_at = now + session.new.ttl
+        attempts = self._attempts(by)
+        return Heard(
+            held={attempt.run_id: attempt.fence for attempt in attempts},
+            cancelling=frozenset(attempt.run_id for attempt in attempts if attempt.cancelling),
+        )
+
+    async def close(self, by: SessionId) -> None:
+        """Its time is up now."""
+        session = self._tables.sessions.get(by)
+        if session is not None:
+            session.expires_at = min(session.expires_at, self._tables.now())
+
+    async def live(self, role: Role) -> Sequence[Member]:
+        """By name, then by age."""
+        members = [
+            session.member
+            for session in self._tables.sessions.values()
+            if session.member.role is role and session.expires_at > self._tables.now()
+        ]
+        return sorted(members, key=lambda member: (member.name, member.id))
+
+    async def bury(self, limit: int) -> Sequence[SessionId]:
+        """Time has ended them already; here they are only found."""
+        holding = set(self._tables.holders.values())
+        now = self._tables.now()
+        ended = (key for key, session in self._tables.sessions.items() if session.expires_at <= now)
+        return list(islice((key for key in ended if key in holding), limit))
+
+    async def held(self, session: SessionId, limit: int) -> Sequence[Attempt]:
+        """Exactly what it holds."""
+        return self._attempts(session)[:limit]
+
+    async def overdue(self, limit: int) -> Sequence[Attempt]:
+        """Runs whose wake time, which is the backstop while they run, has passed."""
+        now = self._tables.now()
+        late = (run for run in self._tables.live() if run.state is State.RUNNING and run.wake_at and run.wake_at <= now)
+        return [attempt_of(run, self._tables.holders[run.id]) for run in islice(late, limit)]
+
+    async def audit(self) -> int:
+        """There are no indexes."""
+        return 0
+
+    def _attempts(self, session: SessionId) -> list[Attempt]:
+        held = [run_id for run_id, holder in self._tables.holders.items() if holder == session]
+        return [attempt_of(self._tables.runs[run_id], session) for run_id in held]
