@@ -1,0 +1,58 @@
+"""Log lines: readable on a terminal, one JSON object each elsewhere. Libraries that log by the standard way join in."""
+
+import logging
+import sys
+from collections.abc import MutableMapping
+from typing import Any, TextIO
+
+import structlog
+from structlog.typing import Processor
+
+_QUIET = ("uvicorn.access", "asyncio")
+"""Loggers that say nothing below a warning: a line per request helps nobody."""
+
+
+def configure_logging(form: str, level: str, stream: TextIO = sys.stderr) -> None:
+    """Send every log line to *stream*; *form* is auto, console or json."""
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+    ]
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_rendering(form, stream)],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level.upper())
+    for name in _QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+
+
+def _rendering(form: str, stream: TextIO) -> list[Processor]:
+    if form == "console" or (form == "auto" and stream.isatty()):
+        return [structlog.dev.ConsoleRenderer(colors=stream.isatty())]
+    return [_time_first, structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
+
+
+def _time_first(_logger: Any, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """The members that every line has come first, so that lines can be read one below the other."""
+    first = ("timestamp", "level", "event", "logger")
+    return {**{name: event[name] for name in first if name in event}, **event}

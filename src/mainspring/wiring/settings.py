@@ -1,0 +1,160 @@
+"""Every setting of Mainspring, in one table.
+
+A setting's own variable and its flag follow from each other: `MAINSPRING_DRAIN_SECONDS` is `--drain-seconds`, and a
+line of `.env` looks like the environment. To add a setting is to add an entry here, and nothing else.
+"""
+
+# ruff: noqa: RUF009 - `setting` makes a dataclass field
+
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+from mainspring.wiring.kinds import (
+    FOLDER,
+    MILLISECONDS,
+    NAME,
+    NETWORK,
+    PORT,
+    SECONDS,
+    SWITCH,
+    TEXT,
+    WEEKS,
+    Network,
+    choice,
+    number,
+    several,
+)
+from mainspring.wiring.setting import Part, setting, settings_of
+
+SLOTS = number(1, 100_000)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Settings:
+    """All settings, and where each came from."""
+
+    data: Path = setting(
+        Part.STORE, FOLDER, Path("data"), "DATA", "Folder of the embedded store, the journal and the signals."
+    )
+    store: str = setting(
+        Part.STORE, TEXT, "", "STORE", "URL of the store; sqlite:///<data>/mainspring.db unless given."
+    )
+    retention: timedelta = setting(
+        Part.SCHEDULER,
+        WEEKS,
+        timedelta(weeks=12),
+        "RETENTION_WEEKS",
+        "How long ended runs, dead letters and idempotency keys are kept.",
+    )
+    scheduler_name: str = setting(
+        Part.SCHEDULER,
+        NAME,
+        socket.gethostname(),
+        "SCHEDULER_NAME",
+        "This scheduler's name.",
+        aliases={"SCHEDULER_INSTANCE_ID": NAME},
+    )
+    scheduler_ttl: timedelta = setting(
+        Part.SCHEDULER,
+        SECONDS,
+        timedelta(seconds=15),
+        "SCHEDULER_TTL_SECONDS",
+        "A scheduler that is silent for this long is taken for dead.",
+        aliases={"LEADER_LOCK_TTL": SECONDS},
+    )
+    worker_name: str = setting(
+        Part.WORKER,
+        NAME,
+        socket.gethostname(),
+        "WORKER_NAME",
+        "This worker's name, the same after a restart.",
+        aliases={"WORKER_ID": NAME},
+    )
+    worker_ttl: timedelta = setting(
+        Part.WORKER,
+        SECONDS,
+        timedelta(seconds=15),
+        "WORKER_TTL_SECONDS",
+        "A worker that is silent for this long is taken for dead.",
+        aliases={"VISIBILITY_TIMEOUT_MS": MILLISECONDS},
+    )
+    concurrency: int = setting(
+        Part.WORKER,
+        SLOTS,
+        32,
+        "CONCURRENCY",
+        "How many runs a worker executes at once.",
+        aliases={"MAX_CONCURRENT_JOBS": SLOTS, "WORKER_MAX_IN_PROGRESS": SLOTS},
+    )
+    apps: tuple[str, ...] = setting(
+        Part.WORKER, several(TEXT), (), "APP", "Module with your handlers, as module or module:attribute; repeatable."
+    )
+    drain: timedelta = setting(
+        Part.WORKER,
+        SECONDS,
+        timedelta(seconds=30),
+        "DRAIN_SECONDS",
+        "How long running work may go on after a request to stop.",
+    )
+    allow_shell: bool = setting(
+        Part.WORKER,
+        SWITCH,
+        False,
+        "ALLOW_SHELL",
+        "Let jobs run shell commands even where the API isn't bound to loopback.",
+    )
+    webhook_allow: tuple[Network, ...] = setting(
+        Part.WORKER, several(NETWORK), (), "WEBHOOK_ALLOW", "Private networks that webhooks may call."
+    )
+    webhook_secret: str = setting(
+        Part.WORKER, TEXT, "", "WEBHOOK_SECRET", "Key that webhook requests are signed with.", secret=True
+    )
+    host: str = setting(Part.HTTP, TEXT, "127.0.0.1", "HOST", "Address that the API listens on.")
+    ports: tuple[int, ...] = setting(
+        Part.HTTP,
+        several(PORT),
+        (8080,),
+        "PORT",
+        "Port that the API listens on, 0 for a free one; repeatable.",
+        aliases={"PORT": several(PORT)},
+    )
+    trust_network: bool = setting(
+        Part.HTTP, SWITCH, False, "TRUST_NETWORK", "Everybody who can reach the API may use it."
+    )
+    log_format: str = setting(
+        Part.LOG,
+        choice("auto", "console", "json"),
+        "auto",
+        "LOG_FORMAT",
+        "How log lines look; auto is console on a terminal, else json.",
+    )
+    log_level: str = setting(
+        Part.LOG,
+        choice("debug", "info", "warning", "error"),
+        "info",
+        "LOG_LEVEL",
+        "The least important log lines to show.",
+    )
+
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """The flag or variable that each setting came from; one that isn't here has its default."""
+
+    @property
+    def store_url(self) -> str:
+        """The store that is meant: the one given, or the file in the data folder."""
+        return self.store or f"sqlite:///{self.data / 'mainspring.db'}"
+
+    def given(self, name: str) -> bool:
+        """Whether somebody set it, be it to its default."""
+        return name in self.origins
+
+    def shown(self) -> Iterator[tuple[str, str, str]]:
+        """Each setting's name, its value as it may be shown to anybody, and where it came from."""
+        for known in settings_of(Settings):
+            yield known.name, known.shown(getattr(self, known.name)), self.origins.get(known.name, "default")
+
+    def __repr__(self) -> str:
+        return f"Settings({', '.join(f'{name}={value}' for name, value, _ in self.shown())})"

@@ -1,0 +1,137 @@
+"""Whoever adds or changes something wakes those who wait for it, once the store has answered.
+
+Wrapped around the ports, so that no store and no caller has to think of it. A signal is sent in the background: the
+answer never waits for it, and if it is lost, a poll finds the work a moment later.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from mainspring.domain.ids import JobId, Lane, RunId, SessionId
+from mainspring.domain.job import Job, NewJob
+from mainspring.domain.outcome import Settled, Verdict
+from mainspring.domain.plan import Advance, Skip
+from mainspring.domain.run import NewRun
+from mainspring.ports.signals import TIMETABLE, Signals, lane_topic
+from mainspring.ports.time import Clock
+from mainspring.ports.timetable import Due, Timetable
+from mainspring.ports.views import Views
+from mainspring.ports.work import Added, Addition, Claim, Edit, Effect, Order, Release, Steered, Work
+
+SOON = timedelta(seconds=1)
+"""Work that is due later than this is found by a poll or the ticker in time."""
+PAUSE = 0.005
+"""Seconds between two signals of one topic."""
+
+
+class Waker:
+    """Sends signals, each topic at most once per pause; what comes during one is sent once at its end."""
+
+    def __init__(self, signals: Signals) -> None:
+        self._signals = signals
+        self._pausing: dict[str, bool] = {}
+        """Topics sent lately, and whether they were asked for again since."""
+        self._sending: set[asyncio.Task[None]] = set()
+
+    def wake(self, topics: Sequence[str]) -> None:
+        """Send *topics* at once, or when their pause is over."""
+        fresh = [topic for topic in dict.fromkeys(topics) if topic not in self._pausing]
+        self._pausing.update(dict.fromkeys(topics, True))
+        if fresh:
+            self._send(fresh)
+
+    async def close(self) -> None:
+        """Send what is still held back, and wait until it is."""
+        held_back = [topic for topic, again in self._pausing.items() if again]
+        self._pausing.update(dict.fromkeys(held_back, False))
+        if held_back:
+            await self._signals.notify(held_back)
+        await asyncio.gather(*self._sending)
+
+    def _send(self, topics: Sequence[str]) -> None:
+        self._pausing.update(dict.fromkeys(topics, False))
+        loop = asyncio.get_running_loop()
+        loop.call_later(PAUSE, self._end_pause, topics)
+        sending = loop.create_task(self._signals.notify(topics))
+        self._sending.add(sending)
+        sending.add_done_callback(self._sending.discard)
+
+    def _end_pause(self, topics: Sequence[str]) -> None:
+        again = [topic for topic in topics if self._pausing.pop(topic)]
+        if again:
+            self._send(again)
+
+
+class WakingWork:
+    """`Work` that wakes workers when a run is added or let go, and the planner when a standing job is added."""
+
+    def __init__(self, work: Work, *, views: Views, waker: Waker, clock: Clock) -> None:
+        self._work = work
+        self._views = views
+        self._waker = waker
+        self._clock = clock
+
+    async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:
+        """As `Work.add`."""
+        answers = await self._work.add(items, together=together)
+        stored = (item for item, answer in zip(items, answers, strict=True) if answer.kind is Addition.CREATED)
+        self._waker.wake([topic for item in stored for topic in self._topics(item)])
+        return answers
+
+    async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
+        """As `Work.claim`."""
+        return await self._work.claim(by, lanes, limit)
+
+    async def settle(self, verdicts: Sequence[Verdict]) -> Sequence[Settled]:
+        """As `Work.settle`."""
+        return await self._work.settle(verdicts)
+
+    async def steer(self, run: RunId, order: Order) -> Steered:
+        """As `Work.steer`."""
+        answer = await self._work.steer(run, order)
+        if answer.effect is Effect.DONE and isinstance(order, Release | Edit):
+            steered = await self._views.run(run)
+            if steered is not None:
+                self._waker.wake([lane_topic(steered.task.lane)])
+        return answer
+
+    async def discard(self, runs: Sequence[RunId]) -> Sequence[bool]:
+        """As `Work.discard`."""
+        return await self._work.discard(runs)
+
+    async def hide(self, job: JobId) -> bool:
+        """As `Work.hide`."""
+        return await self._work.hide(job)
+
+    async def next_wake(self, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
+        """As `Work.next_wake`."""
+        return await self._work.next_wake(lanes)
+
+    def _topics(self, item: NewRun | NewJob) -> Sequence[str]:
+        if isinstance(item, NewJob):
+            return [TIMETABLE]
+        delay = item.due - self._clock.now() if isinstance(item.due, datetime) else item.due
+        return [lane_topic(item.task.lane)] if delay <= SOON else []
+
+
+class WakingTimetable:
+    """`Timetable` that wakes the planner when a standing job is changed."""
+
+    def __init__(self, timetable: Timetable, *, waker: Waker) -> None:
+        self._timetable = timetable
+        self._waker = waker
+
+    async def save(self, job: Job, expected: Job, skips: Sequence[Skip] = ()) -> Job:
+        """As `Timetable.save`."""
+        saved = await self._timetable.save(job, expected, skips)
+        self._waker.wake([TIMETABLE])
+        return saved
+
+    async def due(self, limit: int) -> Due:
+        """As `Timetable.due`."""
+        return await self._timetable.due(limit)
+
+    async def fire(self, advances: Sequence[Advance]) -> Sequence[bool]:
+        """As `Timetable.fire`; whoever fires knows the lanes and wakes them."""
+        return await self._timetable.fire(advances)

@@ -1,0 +1,133 @@
+from datetime import timedelta
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mainspring.errors import ConfigurationError
+from mainspring.wiring.dotenv import read_dotenv
+from mainspring.wiring.reading import read_settings
+from mainspring.wiring.setting import PREFIX, Setting, settings_of
+from mainspring.wiring.settings import Settings
+
+TABLE = settings_of(Settings)
+
+
+def read(*, dotenv: dict[str, str] | None = None, flags: dict[str, str] | None = None, **environment: str) -> Settings:
+    return read_settings(flags=flags or {}, environment=environment, dotenv=dotenv)
+
+
+def test_without_anything_every_setting_has_its_default() -> None:
+    settings = read()
+    assert settings == Settings()
+    assert not settings.given("ports")
+    assert settings.store_url == "sqlite:///data/mainspring.db"
+    assert settings.worker_name
+
+
+def test_flags_win_over_the_environment_that_over_dotenv_and_that_over_defaults() -> None:
+    sources: dict[str, Any] = {"flags": {"ports": "1"}, "MAINSPRING_PORT": "2", "dotenv": {"MAINSPRING_PORT": "3"}}
+    expected = [((1,), "--port"), ((2,), "MAINSPRING_PORT"), ((3,), "MAINSPRING_PORT in .env"), ((8080,), None)]
+    for value, origin in expected:
+        settings = read(**sources)
+        assert (settings.ports, settings.origins.get("ports")) == (value, origin)
+        if sources:
+            sources.pop(next(iter(sources)))
+
+
+def test_the_own_variable_wins_over_its_aliases() -> None:
+    assert read(MAX_CONCURRENT_JOBS="7").concurrency == 7
+    assert read(WORKER_MAX_IN_PROGRESS="8", MAX_CONCURRENT_JOBS="7", MAINSPRING_CONCURRENCY="6").concurrency == 6
+
+
+def test_an_alias_is_read_in_its_own_unit() -> None:
+    assert read(VISIBILITY_TIMEOUT_MS="3000").worker_ttl == timedelta(seconds=3)
+    assert read(MAINSPRING_WORKER_TTL_SECONDS="3").worker_ttl == timedelta(seconds=3)
+
+
+def test_an_empty_variable_is_not_set() -> None:
+    assert read(PORT="").ports == (8080,)
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "message"),
+    [
+        ("PORT", "80a", "PORT is '80a', but must be a whole number from 0 to 65535"),
+        ("PORT", "8080,65536", "PORT is '8080,65536', but must be"),
+        (
+            "MAINSPRING_DRAIN_SECONDS",
+            "-1",
+            "MAINSPRING_DRAIN_SECONDS is '-1', but must be a positive number of seconds",
+        ),
+        ("MAINSPRING_DRAIN_SECONDS", "nan", "positive number"),
+        ("MAINSPRING_DRAIN_SECONDS", "1e300", "positive number"),
+        ("MAINSPRING_ALLOW_SHELL", "maybe", "must be 1 or 0"),
+        ("MAINSPRING_LOG_FORMAT", "xml", "one of auto, console, json"),
+        ("MAINSPRING_WEBHOOK_ALLOW", "10.0.0.0/99", "a network like"),
+        ("MAINSPRING_WORKER_NAME", "a/b", "letters, digits"),
+        ("MAINSPRING_STORE", "  ", "a text that isn't empty"),
+    ],
+)
+def test_a_bad_value_is_an_error_that_names_the_variable_and_the_form(variable: str, text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        read_settings(flags={}, environment={variable: text})
+
+
+def test_an_error_names_the_flag_or_the_file_that_it_came_from() -> None:
+    with pytest.raises(ConfigurationError, match="--port is 'x'"):
+        read(flags={"ports": "x"})
+    with pytest.raises(ConfigurationError, match=r"PORT in \.env is 'x'"):
+        read(dotenv={"PORT": "x"})
+
+
+def test_secrets_are_shown_to_nobody() -> None:
+    word = "hunter2"
+    settings = read(MAINSPRING_WEBHOOK_SECRET=word, MAINSPRING_STORE=f"postgresql://me:{word}@db/x")
+    assert word not in repr(settings)
+    assert "postgresql://me:***@db/x" in repr(settings)
+    assert settings.webhook_secret == word
+
+
+def test_several_values_are_separated_by_commas() -> None:
+    settings = read(MAINSPRING_WEBHOOK_ALLOW="10.0.0.0/8, ::1/128", MAINSPRING_APP="a,b:c", PORT="1,2")
+    assert settings.webhook_allow == (ip_network("10.0.0.0/8"), ip_network("::1/128"))
+    assert (settings.apps, settings.ports) == (("a", "b:c"), (1, 2))
+
+
+@pytest.mark.parametrize("text", ["1", "true", "YES", "on"])
+def test_switches_understand_the_usual_words(text: str) -> None:
+    assert read(MAINSPRING_TRUST_NETWORK=text).trust_network is True
+    assert read(MAINSPRING_TRUST_NETWORK="no").trust_network is False
+
+
+@pytest.mark.parametrize("known", TABLE, ids=lambda known: known.name)
+def test_each_setting_has_a_variable_of_its_own_a_flag_and_a_help_that_is_a_sentence(known: Setting) -> None:
+    assert next(iter(known.variables)).startswith(PREFIX)
+    assert known.flag.startswith("--")
+    assert known.help.endswith(".")
+
+
+def test_no_flag_and_no_variable_means_two_settings() -> None:
+    flags = [known.flag for known in TABLE]
+    variables = [variable for known in TABLE for variable in known.variables]
+    assert len(set(flags)) == len(flags)
+    assert len(set(variables)) == len(variables)
+
+
+def test_dotenv_reads_what_shells_and_compose_files_do(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(
+        "# comment\n\nexport A=1\nB = 'x # y' # note\nC=\"z\"\nD=plain # note\nE=\nF='open\n"
+    )
+    assert read_dotenv(tmp_path / ".env") == {"A": "1", "B": "x # y", "C": "z", "D": "plain", "E": "", "F": "'open"}
+
+
+def test_without_a_dotenv_file_there_are_no_variables(tmp_path: Path) -> None:
+    assert read_dotenv(tmp_path / ".env") == {}
+
+
+@pytest.mark.parametrize("content", [b"just words", b"\xff\xfe", b"1A=2"])
+def test_a_dotenv_file_that_cannot_be_read_is_a_configuration_error(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / ".env").write_bytes(content)
+    with pytest.raises(ConfigurationError, match=r"\.env"):
+        read_dotenv(tmp_path / ".env")

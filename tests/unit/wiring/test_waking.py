@@ -1,0 +1,143 @@
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from unittest.mock import AsyncMock
+
+import pytest
+
+from mainspring.adapters.system.clock import SystemClock
+from mainspring.domain.ids import Lane, RunId
+from mainspring.domain.job import NewJob
+from mainspring.domain.run import NewRun
+from mainspring.ports.work import Added, Addition, Cancel, Edit, Effect, Hold, Order, Release, Steered
+from mainspring.testing.factories import Factory, a_task
+from mainspring.wiring.waking import Waker, WakingTimetable, WakingWork
+
+FAST = Lane("fast")
+
+
+class Recorder:
+    """Signals that only note what was sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[Sequence[str]] = []
+        self.arrived = asyncio.Event()
+
+    async def notify(self, topics: Sequence[str]) -> None:
+        self.sent.append(list(topics))
+        self.arrived.set()
+
+    async def wait(self, topics: Sequence[str], at_most: timedelta) -> bool:
+        raise AssertionError((topics, at_most))
+
+    async def next(self) -> Sequence[str]:
+        async with asyncio.timeout(30):
+            await self.arrived.wait()
+        self.arrived.clear()
+        return self.sent[-1]
+
+
+@pytest.fixture
+def signals() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def store() -> AsyncMock:
+    store = AsyncMock()
+    store.add.side_effect = lambda items, **_: [Added(Addition.CREATED, _id(item)) for item in items]
+    return store
+
+
+@pytest.fixture
+def work(signals: Recorder, store: AsyncMock) -> WakingWork:
+    return WakingWork(store, views=store, waker=Waker(signals), clock=SystemClock())
+
+
+def _id(item: NewRun | NewJob) -> RunId:
+    return RunId(item.job.id if isinstance(item, NewJob) else item.id)
+
+
+async def test_runs_that_are_due_wake_their_lanes_and_standing_jobs_the_planner(
+    work: WakingWork, signals: Recorder
+) -> None:
+    factory = Factory()
+    soon = SystemClock().now() + timedelta(milliseconds=500)
+    await work.add(
+        [
+            factory.run(),
+            factory.run(),
+            factory.run(task=a_task(lane=FAST), due=soon),
+            factory.run(task=a_task(lane=Lane("later")), due=timedelta(minutes=1)),
+            NewJob(job=factory.job()),
+        ]
+    )
+    assert await signals.next() == ["work/default", "work/fast", "timetable"]
+
+
+async def test_what_was_not_stored_wakes_nobody(work: WakingWork, signals: Recorder, store: AsyncMock) -> None:
+    store.add.side_effect = lambda items, **_: [Added(Addition.EXISTING, _id(item)) for item in items]
+    await work.add([Factory().run()])
+    await asyncio.sleep(0)
+    assert signals.sent == []
+
+
+@pytest.mark.parametrize("order", [Release(), Edit(due=timedelta(0))])
+async def test_a_run_that_is_let_go_wakes_its_lane(
+    work: WakingWork, signals: Recorder, store: AsyncMock, order: Order
+) -> None:
+    store.steer.return_value = Steered(effect=Effect.DONE)
+    store.run.return_value.task = a_task(lane=FAST)
+    await work.steer(Factory().run().id, order)
+    assert await signals.next() == ["work/fast"]
+
+
+@pytest.mark.parametrize("order", [Cancel(), Hold()])
+async def test_other_orders_wake_nobody(work: WakingWork, signals: Recorder, store: AsyncMock, order: Order) -> None:
+    store.steer.return_value = Steered(effect=Effect.DONE)
+    await work.steer(Factory().run().id, order)
+    await asyncio.sleep(0)
+    assert signals.sent == []
+
+
+async def test_a_saved_job_wakes_the_planner(signals: Recorder, store: AsyncMock) -> None:
+    job = Factory().job()
+    await WakingTimetable(store, waker=Waker(signals)).save(replace(job, name="new"), job)
+    assert await signals.next() == ["timetable"]
+
+
+async def test_a_burst_is_two_signals_the_first_at_once_and_one_for_all_the_rest(signals: Recorder) -> None:
+    waker = Waker(signals)
+    for _ in range(100):
+        waker.wake(["a"])
+    assert await signals.next() == ["a"]
+    waker.wake(["b"])
+    assert await signals.next() == ["b"]
+    assert await signals.next() == ["a"]
+    await waker.close()
+    assert signals.sent == [["a"], ["b"], ["a"]]
+
+
+async def test_closing_sends_what_is_held_back(signals: Recorder) -> None:
+    waker = Waker(signals)
+    waker.wake(["a"])
+    waker.wake(["a"])
+    await waker.close()
+    assert signals.sent == [["a"], ["a"]]
+
+
+async def test_everything_else_is_passed_on(work: WakingWork, store: AsyncMock) -> None:
+    timetable = WakingTimetable(store, waker=Waker(Recorder()))
+    for verb, arguments in {
+        work.claim: (1, ["default"], 5),
+        work.settle: ([],),
+        work.discard: ([],),
+        work.hide: (1,),
+        work.next_wake: (["default"],),
+        timetable.due: (10,),
+        timetable.fire: ([],),
+    }.items():
+        name = verb.__name__
+        assert await verb(*arguments) is getattr(store, name).return_value  # type: ignore[operator]  # of many shapes
+        getattr(store, name).assert_awaited_once_with(*arguments)
