@@ -41,8 +41,8 @@ class Cron:
         """The last moment strictly before *before*, or None if there is none since 1970."""
         if before <= _EARLIEST:
             return None
-        whole = before.replace(microsecond=0) + (_SECOND if before.microsecond else timedelta(0))
-        found = _Search(self).previous(min(whole, _LATEST))
+        next_second = min(before, _LATEST) + _SECOND - timedelta.resolution
+        found = _Search(self).previous(next_second.replace(microsecond=0))
         return found if found and found >= _EARLIEST else None
 
     def count(self, first: datetime, last: datetime, *, anchor: datetime, limit: int) -> int | None:
