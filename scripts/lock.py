@@ -8,6 +8,7 @@ import argparse
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = {
@@ -20,16 +21,23 @@ HEADER = "# Written by `make lock` from pyproject.toml. Don't edit.\n"
 
 
 def resolve(*, source: list[str], target: Path, constraints: list[Path], upgrade: bool) -> None:
-    """Write *target* with every requirement of *source* pinned, never apart from the *constraints*."""
-    command = [sys.executable, "-m", "uv", "pip", "compile", *source, "--output-file", str(target)]
-    command += ["--universal", "--generate-hashes", "--quiet"]
-    command += ["--no-header", "--no-annotate", "--no-emit-index-url"]
-    for constraint in constraints:
-        command += ["--constraint", str(constraint)]
-    if upgrade:
-        command.append("--upgrade")
-    subprocess.run(command, cwd=ROOT, check=True)
-    target.write_text(HEADER + target.read_text(encoding="utf-8").removeprefix(HEADER), encoding="utf-8")
+    """Write *target* with every requirement of *source* pinned, never apart from the *constraints*.
+
+    A file that stays the same isn't touched, so that make doesn't install it again.
+    """
+    before = target.read_text(encoding="utf-8") if target.exists() else ""
+    with TemporaryDirectory() as folder:
+        draft = Path(folder) / target.name
+        draft.write_text(before, encoding="utf-8")  # uv keeps the versions that it finds there
+        command = [sys.executable, "-m", "uv", "pip", "compile", *source, "--output-file", str(draft)]
+        command += ["--universal", "--generate-hashes", "--quiet"]
+        command += ["--no-header", "--no-annotate", "--no-emit-index-url"]
+        command += [option for constraint in constraints for option in ("--constraint", str(constraint))]
+        command += ["--upgrade"] if upgrade else []
+        subprocess.run(command, cwd=ROOT, check=True)
+        after = HEADER + draft.read_text(encoding="utf-8")
+    if after != before:
+        target.write_text(after, encoding="utf-8")
 
 
 def main() -> None:
