@@ -98,6 +98,11 @@ class NewRun:
     spec: bytes | None = None
     """The remaining fields of a one-shot job as JSON text; None unless any was used."""
 
+    @property
+    def one_shot(self) -> bool:
+        """Whether this run is a job of its own."""
+        return self.id.bytes == self.job_id.bytes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
@@ -154,6 +159,11 @@ class Run:
     skipped_to: datetime | None
     skipped_count: int | None
     log: bytes
+
+    @property
+    def one_shot(self) -> bool:
+        """Whether this run is a job of its own."""
+        return self.id.bytes == self.job_id.bytes
 
     def label(self, now: datetime) -> Label:
         """What to call this run at *now*."""

@@ -118,7 +118,7 @@ class Work(Protocol):
         ...
 
     async def steer(self, run: RunId, order: Order) -> Steered:
-        """Cancel, hold, release or edit: waiting runs change at once, and their fence with them; running ones are flagged."""
+        """Cancel, hold, release or edit: waiting runs change at once, fence included; running ones are flagged."""
         ...
 
     async def discard(self, runs: Sequence[RunId]) -> Sequence[bool]:

@@ -1,0 +1,157 @@
+"""Storing new runs and standing jobs, each once."""
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from mainspring.adapters.sqlite.engine import Transaction
+from mainspring.adapters.sqlite.rows import dump, identity, micros, task_fields, to_micros
+from mainspring.adapters.sqlite.statements import load
+from mainspring.adapters.sqlite.totals import Totals, add_totals
+from mainspring.domain.job import NewJob
+from mainspring.domain.run import Key, NewRun, Origin
+from mainspring.ports.work import Added, Addition
+
+_SQL = load("work")
+_Item = NewRun | NewJob
+
+
+def add(transaction: Transaction, items: Sequence[_Item], *, together: bool) -> Sequence[Added]:
+    """Store what is new; the answer for each item says what became of it."""
+    answers = _judge(transaction, items)
+    if together and any(answer.kind is Addition.CONFLICT for answer in answers):
+        return [_withheld(answer) for answer in answers]
+    created = [item for item, answer in zip(items, answers, strict=True) if answer.kind is Addition.CREATED]
+    runs = [item for item in created if isinstance(item, NewRun)]
+    jobs = [item for item in created if isinstance(item, NewJob)]
+    _take_keys(transaction, created)
+    insert_runs(transaction, runs, _standing(transaction, runs))
+    if jobs:
+        transaction.execute(_SQL["insert_jobs"], dump([_job_fields(item) for item in jobs]))
+    return answers
+
+
+def insert_runs(transaction: Transaction, runs: Sequence[NewRun], standing: frozenset[str]) -> None:
+    """Store runs that are known to be new; *standing* holds the ids of those jobs among theirs that are standing."""
+    if not runs:
+        return
+    totals: Totals = Totals()
+    rows = []
+    for run in runs:
+        due = _due(transaction, run)
+        kind = _kind(run, due, transaction.now, standing)
+        rows.append(_run_fields(run, kind, due))
+        totals[run.owner, run.task.lane, kind, "added"] += 1
+    transaction.execute(_SQL["insert_runs"], dump(rows), transaction.now)
+    origins = [run.origin.hex for run in runs if run.origin is not None]
+    if origins:
+        transaction.execute(_SQL["resolve_dead_letters"], dump(origins))
+    add_totals(transaction, totals)
+
+
+def known_ids(transaction: Transaction, ids: Sequence[str]) -> frozenset[str]:
+    """Those of *ids* (hexadecimal digits) that are stored already."""
+    return frozenset(json.loads(transaction.value(_SQL["known"], dump(ids)))) if ids else frozenset()
+
+
+def _judge(transaction: Transaction, items: Sequence[_Item]) -> list[Added]:
+    seen = {identity(digits) for digits in known_ids(transaction, [_id(item).hex for item in items])}
+    taken = _keys_taken(transaction, items)
+    answers = []
+    for item in items:
+        key = item.key
+        earlier = None if key is None else taken.get((_owner(item), key.text))
+        if earlier is not None and key is not None:
+            kind = Addition.EXISTING if earlier[1] == key.body else Addition.CONFLICT
+            answers.append(Added(kind, earlier[0]))
+            continue
+        identifier = _id(item)
+        answers.append(Added(Addition.EXISTING if identifier in seen else Addition.CREATED, identifier))
+        seen.add(identifier)
+        if key is not None:
+            taken[_owner(item), key.text] = (identifier, key.body)
+    return answers
+
+
+def _keys_taken(transaction: Transaction, items: Sequence[_Item]) -> dict[tuple[str, str], tuple[UUID, bytes]]:
+    asked = [(_owner(item), item.key.text) for item in items if item.key is not None]
+    if not asked:
+        return {}
+    rows = json.loads(transaction.value(_SQL["keys_taken"], dump(asked)))
+    return {(owner, key): (identity(digits), bytes.fromhex(body)) for owner, key, digits, body in rows}
+
+
+def _take_keys(transaction: Transaction, created: Sequence[_Item]) -> None:
+    rows = [
+        [_owner(item), item.key.text, _id(item).hex, item.key.body.hex()] for item in created if item.key is not None
+    ]
+    if rows:
+        transaction.execute(_SQL["take_keys"], dump(rows), transaction.now)
+
+
+def _standing(transaction: Transaction, runs: Sequence[NewRun]) -> frozenset[str]:
+    asked = sorted({run.job_id.hex for run in runs if not run.one_shot})
+    return frozenset(json.loads(transaction.value(_SQL["standing"], dump(asked)))) if asked else frozenset()
+
+
+def _withheld(answer: Added) -> Added:
+    return Added(Addition.WITHHELD, answer.id) if answer.kind is Addition.CREATED else answer
+
+
+def _id(item: _Item) -> UUID:
+    return item.id if isinstance(item, NewRun) else item.job.id
+
+
+def _owner(item: _Item) -> str:
+    return item.owner if isinstance(item, NewRun) else item.job.owner
+
+
+def _due(transaction: Transaction, run: NewRun) -> int:
+    return transaction.now + micros(run.due) if isinstance(run.due, timedelta) else to_micros(run.due)
+
+
+def _kind(run: NewRun, due: int, now: int, standing: frozenset[str]) -> Origin:
+    if run.job_id.hex in standing:
+        return Origin.RECURRING
+    return Origin.DELAYED if due > now else Origin.IMMEDIATE
+
+
+def _key_text(key: Key | None) -> str | None:
+    return None if key is None else key.text
+
+
+def _run_fields(run: NewRun, kind: Origin, due: int) -> list[Any]:
+    return [
+        run.id.hex,
+        run.job_id.hex,
+        None if run.origin is None else run.origin.hex,
+        run.owner,
+        run.project,
+        run.name,
+        _key_text(run.key),
+        None if run.spec is None else run.spec.hex(),
+        kind,
+        due,
+        *task_fields(run.task),
+    ]
+
+
+def _job_fields(item: NewJob) -> list[Any]:
+    job = item.job
+    return [
+        job.id.hex,
+        job.owner,
+        job.project,
+        job.name,
+        job.key,
+        job.state,
+        job.version,
+        job.terms.to_json().hex(),
+        to_micros(job.created_at),
+        to_micros(job.updated_at),
+        None if job.next_fire_at is None else to_micros(job.next_fire_at),
+        None if job.wake_at is None else to_micros(job.wake_at),
+        *task_fields(job.task),
+    ]

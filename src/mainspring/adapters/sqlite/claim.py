@@ -1,0 +1,57 @@
+"""Handing waiting runs over."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from itertools import zip_longest
+
+from mainspring.adapters.sqlite.engine import Transaction
+from mainspring.adapters.sqlite.rows import HELD, attempt_from, dump, duration, micros
+from mainspring.adapters.sqlite.statements import load
+from mainspring.domain.ids import Lane, SessionId
+from mainspring.domain.run import Attempt
+from mainspring.domain.task import BACKSTOP
+from mainspring.errors import SessionLost
+from mainspring.ports.work import Claim
+
+_SQL = load("work")
+_ALIVE = 0
+_BACKSTOP = micros(BACKSTOP)
+
+
+def claim(transaction: Transaction, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
+    """Give the session the best waiting runs of its lanes, under new fences."""
+    if transaction.value(_SQL["session_state"], by) != _ALIVE:
+        raise SessionLost(f"session {by} has ended")
+    chosen = _choose(transaction, lanes, limit)
+    attempts = _hand_over(transaction, by, chosen) if chosen else ()
+    if len(chosen) == limit:
+        return Claim(attempts=attempts, next_in=timedelta(0))
+    return Claim(attempts=attempts, next_in=min(next_wake(transaction, lanes).values(), default=None))
+
+
+def next_wake(transaction: Transaction, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
+    """How long until the next waiting run of each lane wakes."""
+    waits = {}
+    for lane in lanes:
+        wake = transaction.value(_SQL["next_wake"], lane, HELD)
+        if wake is not None:
+            waits[lane] = duration(max(wake - transaction.now, 0))
+    return waits
+
+
+def _hand_over(transaction: Transaction, by: SessionId, chosen: Sequence[int]) -> Sequence[Attempt]:
+    batch = dump(chosen)
+    transaction.execute(_SQL["count_waits"], batch, transaction.now)
+    transaction.execute(_SQL["hand_over"], batch, by, transaction.now, _BACKSTOP)
+    return [attempt_from(row) for row in json.loads(transaction.value(_SQL["handed_over"], batch))]
+
+
+def _choose(transaction: Transaction, lanes: Sequence[Lane], limit: int) -> list[int]:
+    """The rows to take: by priority and wake time within a lane, lanes in turn."""
+    offers = [json.loads(transaction.value(_SQL["candidates"], lane, transaction.now, limit)) for lane in lanes]
+    if len(offers) == 1:
+        chosen: list[int] = offers[0]
+        return chosen
+    in_turn = [seq for round_ in zip_longest(*offers) for seq in round_ if seq is not None]
+    return in_turn[:limit]

@@ -1,0 +1,94 @@
+"""Opening a connection with the settings that durability and several processes need, and translating its errors."""
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from mainspring.errors import (
+    ConfigurationError,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+
+MEMORY = ":memory:"
+BUSY_SECONDS = 10.0
+"""How long another process may keep the file before a write is given up as unavailable."""
+
+_SETTINGS = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",  # NORMAL would acknowledge what a power cut takes back
+    "PRAGMA wal_autocheckpoint = 0",  # the writer checkpoints after it has answered, not before
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -65536",
+    "PRAGMA journal_size_limit = 67108864",
+    "PRAGMA foreign_keys = OFF",
+)
+
+
+def connect(path: str) -> apsw.Connection:
+    """A connection for reading and writing; the folder must exist."""
+    if path != MEMORY and not Path(path).parent.is_dir():
+        raise ConfigurationError(f"the folder {Path(path).parent} doesn't exist: create it, or choose another --data")
+    with translated(path):
+        connection = apsw.Connection(path, statementcachesize=200)
+        connection.set_busy_handler(_Patience())
+        for setting in _SETTINGS:
+            connection.execute(setting)
+        return connection
+
+
+class _Patience:
+    """Waits for the file while another process writes: in short, uneven steps, since commits take a millisecond."""
+
+    def __init__(self) -> None:
+        self._since = 0.0
+
+    def __call__(self, previous_calls: int) -> bool:
+        if previous_calls == 0:
+            self._since = time.monotonic()
+        elif time.monotonic() - self._since > BUSY_SECONDS:
+            return False
+        time.sleep(random.uniform(0.0002, 0.002))  # noqa: S311 - spreads processes out, protects nothing
+        return True
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Let no driver error pass: each becomes one of ours, with what to do next."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise translation(error, path) from error
+
+
+def translation(error: apsw.Error, path: str) -> StoreError:
+    """The error of ours that stands for this one."""
+    if getattr(error, "extendedresult", 0) in _OUT_OF_SPACE:
+        error = apsw.FullError(str(error))
+    for theirs, ours, advice in _TRANSLATIONS:
+        if isinstance(error, theirs):
+            return ours(f"{path} {advice} ({error})")
+    return StoreUnavailable(f"{path}: {type(error).__name__}: {error}")
+
+
+# The index of the log, in shared memory beside the file, can't grow: SQLite reports that as an input/output error.
+_OUT_OF_SPACE = frozenset({apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP, apsw.SQLITE_IOERR_WRITE})
+
+_TRANSLATIONS: tuple[tuple[tuple[type[apsw.Error], ...], type[StoreError], str], ...] = (
+    ((apsw.FullError,), StoreFull, "has no space left; nothing was stored. Free some: no restart is needed"),
+    (
+        (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError),
+        StoreReadOnly,
+        "can't be written: check the permissions of the file and its folder",
+    ),
+    ((apsw.CantOpenError,), StoreReadOnly, "can't be opened: check that it is a file in a folder that can be written"),
+    ((apsw.CorruptError, apsw.NotADBError), StoreCorrupt, "is damaged or isn't a Mainspring store: restore a backup"),
+    ((apsw.BusyError, apsw.LockedError), StoreUnavailable, "was kept busy by another process for too long"),
+)

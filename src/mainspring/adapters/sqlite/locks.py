@@ -1,0 +1,70 @@
+"""The Locks port on SQLite."""
+
+import json
+from datetime import timedelta
+from functools import partial
+
+from mainspring.adapters.sqlite.engine import Engine, Transaction
+from mainspring.adapters.sqlite.rows import micros, to_instant
+from mainspring.adapters.sqlite.statements import load
+from mainspring.domain.ids import Fence
+from mainspring.ports.locks import HeldBy, Lock
+
+_SQL = load("locks")
+
+
+class SqliteLocks:
+    """One row per name, for ever: a fence must not begin again."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def acquire(self, name: str, holder: str, ttl: timedelta) -> Lock | HeldBy:
+        """Return a lock whose fence exceeds every earlier one, or who holds it."""
+        return await self._engine.write(partial(_acquire, name=name, holder=holder, ttl=ttl))
+
+    async def renew(self, lock: Lock, ttl: timedelta) -> Lock | None:
+        """Extend the lock under the same fence."""
+        return await self._engine.write(partial(_renew, lock=lock, ttl=ttl))
+
+    async def release(self, lock: Lock) -> bool:
+        """Give the lock up."""
+        return await self._engine.write(partial(_release, lock=lock))
+
+    async def find(self, name: str) -> Lock | None:
+        """The lock as it is held now."""
+        return await self._engine.read(partial(_find, name=name))
+
+
+def _find(transaction: Transaction, name: str) -> Lock | None:
+    row = transaction.value(_SQL["find"], name)
+    if row is None:
+        return None
+    holder, fence, expires_at = json.loads(row)
+    if expires_at <= transaction.now:
+        return None
+    return Lock(name=name, holder=holder, fence=Fence(fence), expires_at=to_instant(expires_at))
+
+
+def _acquire(transaction: Transaction, name: str, holder: str, ttl: timedelta) -> Lock | HeldBy:
+    current = _find(transaction, name)
+    if current is not None and current.holder == holder:
+        return _renew(transaction, current, ttl) or current
+    if current is not None:
+        return HeldBy(holder=current.holder, remaining=current.expires_at - to_instant(transaction.now))
+    transaction.execute(_SQL["take"], name, holder, transaction.now + micros(ttl))
+    _, fence, expires_at = json.loads(transaction.value(_SQL["find"], name))
+    return Lock(name=name, holder=holder, fence=Fence(fence), expires_at=to_instant(expires_at))
+
+
+def _renew(transaction: Transaction, lock: Lock, ttl: timedelta) -> Lock | None:
+    expires_at = transaction.now + micros(ttl)
+    transaction.execute(_SQL["extend"], lock.name, lock.holder, lock.fence, expires_at, transaction.now)
+    if transaction.changes() == 0:
+        return None
+    return Lock(name=lock.name, holder=lock.holder, fence=lock.fence, expires_at=to_instant(expires_at))
+
+
+def _release(transaction: Transaction, lock: Lock) -> bool:
+    transaction.execute(_SQL["release"], lock.name, lock.holder, lock.fence, transaction.now)
+    return transaction.changes() > 0

@@ -1,0 +1,16 @@
+-- name: create
+INSERT INTO api_key (id, digest, owner, name, scope, created_at, expires_at, revoked_at, last_used_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+
+-- name: find
+SELECT id, digest, owner, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_key WHERE digest = ?1;
+
+-- name: list
+SELECT id, digest, owner, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_key
+WHERE ?1 IS NULL OR owner = ?1 ORDER BY id DESC;
+
+-- name: revoke
+UPDATE api_key SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL;
+
+-- name: used
+UPDATE api_key SET last_used_at = ?2 WHERE id IN (SELECT unhex(value) FROM json_each(?1));

@@ -1,0 +1,90 @@
+"""Orders from people: cancel, hold, release, edit. Looking and changing are one transaction: nothing slips between."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from mainspring.adapters.sqlite.engine import Transaction
+from mainspring.adapters.sqlite.rows import HELD, dump, micros, task_fields, to_micros
+from mainspring.adapters.sqlite.statements import load
+from mainspring.adapters.sqlite.totals import Totals, add_totals
+from mainspring.domain.ids import RunId
+from mainspring.domain.run import State
+from mainspring.ports.work import Cancel, Edit, Effect, Hold, Order, Release, Steered
+
+_SQL = load("work")
+
+
+@dataclass(frozen=True, slots=True)
+class _Live:
+    seq: int
+    state: int
+    version: int
+    wake_at: int
+    owner: str
+    lane: str
+    kind: int
+
+
+def steer(transaction: Transaction, run: RunId, order: Order) -> Steered:
+    """Carry the order out where the run's state allows it."""
+    row = transaction.value(_SQL["steered"], run.bytes)
+    if row is None:
+        ended = transaction.value(_SQL["ended_state"], run.bytes)
+        if ended is None:
+            return Steered(effect=Effect.MISSING)
+        return Steered(effect=Effect.REFUSED, state=State(ended))
+    live = _Live(*json.loads(row))
+    if live.state == State.RUNNING:
+        return _steer_running(transaction, live, order)
+    match order:
+        case Cancel(reason=reason):
+            _cancel(transaction, live, reason)
+            return Steered(effect=Effect.DONE, state=State.CANCELLED)
+        case Hold():
+            _move(transaction, live, held=True)
+        case Release():
+            _move(transaction, live, held=False)
+        case Edit():
+            if order.expected_version not in {None, live.version}:
+                return Steered(effect=Effect.CONFLICT, state=State.WAITING)
+            _edit(transaction, live, order)
+        case _:
+            assert_never(order)
+    return Steered(effect=Effect.DONE, state=State.WAITING)
+
+
+def cancel_active(transaction: Transaction, run: RunId, reason: str) -> None:
+    """Cancel on behalf of the timetable, whatever the run's state."""
+    steer(transaction, run, Cancel(reason=reason))
+
+
+def _steer_running(transaction: Transaction, live: _Live, order: Order) -> Steered:
+    if not isinstance(order, Cancel):
+        return Steered(effect=Effect.REFUSED, state=State.RUNNING)
+    transaction.execute(_SQL["flag"], live.seq, order.reason)
+    return Steered(effect=Effect.FLAGGED, state=State.RUNNING)
+
+
+def _cancel(transaction: Transaction, live: _Live, reason: str) -> None:
+    transaction.execute(_SQL["cancel_waiting"], live.seq, transaction.now, reason)
+    transaction.execute(_SQL["leave"], dump([live.seq]))
+    add_totals(transaction, Totals({(live.owner, live.lane, live.kind, "cancelled"): 1}))
+
+
+def _move(transaction: Transaction, live: _Live, *, held: bool) -> None:
+    if held is not (live.wake_at >= HELD):
+        transaction.execute(_SQL["move_wake"], live.seq, live.wake_at + (HELD if held else -HELD))
+
+
+def _edit(transaction: Transaction, live: _Live, order: Edit) -> None:
+    if order.task is not None:
+        transaction.execute(_SQL["edit_task"], live.seq, *task_fields(order.task))
+    due = None if order.due is None else _instant(transaction, order.due)
+    wake = due if due is None or live.wake_at < HELD else due + HELD
+    transaction.execute(_SQL["edit_rest"], live.seq, due, wake, order.name, order.spec)
+
+
+def _instant(transaction: Transaction, due: datetime | timedelta) -> int:
+    return transaction.now + micros(due) if isinstance(due, timedelta) else to_micros(due)
