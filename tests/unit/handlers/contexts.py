@@ -1,0 +1,39 @@
+"""Contexts for tests of handlers: real ones, of a run with known identity."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from mainspring.domain.ids import Fence, JobId, RunId, SessionId
+from mainspring.domain.run import Attempt
+from mainspring.testing.clock import START
+from mainspring.testing.factories import a_task
+from mainspring.worker.context import Context
+
+RUN = RunId(UUID("01937fd4-0000-7000-8000-00000000000a"))
+JOB = JobId(UUID("01937fd4-0000-7000-8000-00000000000b"))
+
+
+def a_context(**fields: Any) -> Context:
+    """The second attempt of a run, under fence 7."""
+    defaults: dict[str, Any] = {
+        "run_id": RUN,
+        "job_id": JOB,
+        "session": SessionId(1),
+        "fence": Fence(7),
+        "attempt": 2,
+        "failures": 1,
+        "losses": 0,
+        "due_at": START,
+        "started_at": START,
+        "owner": "default",
+        "project": "default",
+        "task": a_task(timeout=timedelta(minutes=5)),
+    }
+    return Context(Attempt(**{**defaults, **fields}))
+
+
+def output_of(context: Context) -> bytes:
+    """All that is kept of what the handler printed."""
+    printed = context.take_printed()
+    return b"" if printed is None else printed.head + printed.tail
