@@ -34,11 +34,14 @@ class RetryPolicy:
 
     def delay_after(self, failures: int, uniform: float = 0.0) -> timedelta:
         """The wait after the *failures*-th failed attempt; *uniform* in [0, 1) draws the jitter."""
+        delay = self._backoff(failures)
+        return delay + delay * self.jitter * uniform
+
+    def _backoff(self, failures: int) -> timedelta:
         match self.kind:
             case Backoff.FIXED:
-                delay = min(self.initial, self.maximum)
+                return min(self.initial, self.maximum)
             case Backoff.EXPONENTIAL:
                 doublings = min(failures - 1, _ENOUGH_DOUBLINGS)
                 seconds = self.initial.total_seconds() * 2**doublings
-                delay = timedelta(seconds=min(seconds, self.maximum.total_seconds()))
-        return delay + delay * self.jitter * uniform
+                return timedelta(seconds=min(seconds, self.maximum.total_seconds()))
