@@ -18,10 +18,19 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """How quiet the machine was just before a measure: what others used of its cores, and what a sync cost."""
+
+    busy_percent: float
+    sync_milliseconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     round: int
     contender: str
     figure: Figure
+    surroundings: Surroundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +76,16 @@ def _summary(figures: Sequence[Figure]) -> Summary:
     return Summary(unit=figures[0].unit, median=median(values), lowest=min(values), highest=max(values))
 
 
+def quietness(records: Sequence[Record]) -> str:
+    """A sentence on the surroundings of all *records*, so that a disturbed run is recognised."""
+    busy = [record.surroundings.busy_percent for record in records]
+    sync = [record.surroundings.sync_milliseconds for record in records]
+    return (
+        f"Just before the measures, other processes kept the cores {median(busy):.0f} % busy "
+        f"(at most {max(busy):.0f} %), and fdatasync of 4 KiB took {median(sync):.2f} ms (at most {max(sync):.2f} ms)."
+    )
+
+
 def append(path: Path, record: Record) -> None:
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(asdict(record)) + "\n")
@@ -76,7 +95,12 @@ def load(path: Path) -> list[Record]:
     """The records of *path*; lines of other kinds (the machine) are passed over."""
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return [
-        Record(round=line["round"], contender=line["contender"], figure=Figure(**line["figure"]))
+        Record(
+            round=line["round"],
+            contender=line["contender"],
+            figure=Figure(**line["figure"]),
+            surroundings=Surroundings(**line["surroundings"]),
+        )
         for line in lines
         if "figure" in line
     ]

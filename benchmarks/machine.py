@@ -8,22 +8,32 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 
+import psutil  # type: ignore[import-untyped]  # psutil ships no types
+
+from benchmarks.figures import Surroundings
+
 PACKAGES = ("mainspring", "huey", "apscheduler", "sqlalchemy", "apsw")
-SYNCS = 200
+SYNCS = 100
+LISTEN_SECONDS = 0.3
 
 
-def describe(folder: Path) -> dict[str, str]:
-    """Facts for the head of a report; the cost of a synchronised write is measured in *folder*."""
+def describe() -> dict[str, str]:
+    """Facts for the head of a report."""
     return {
         "cores": str(len(os.sched_getaffinity(0))),
         "processor": _processor(),
         "kernel": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "sqlite3 module": sqlite3.sqlite_version,
-        "fdatasync of 4 KiB, median": f"{sync_milliseconds(folder):.3f} ms",
         "packages": ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
         "taken at": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
     }
+
+
+def surroundings(folder: Path) -> Surroundings:
+    """What goes on while none of our children runs."""
+    busy_percent: float = psutil.cpu_percent(interval=LISTEN_SECONDS)
+    return Surroundings(busy_percent=busy_percent, sync_milliseconds=sync_milliseconds(folder))
 
 
 def sync_milliseconds(folder: Path) -> float:

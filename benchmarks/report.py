@@ -8,26 +8,29 @@ from rich.markup import escape
 from rich.table import Table
 
 from benchmarks.contender import Description
-from benchmarks.figures import DASH, Results, load, summarise
+from benchmarks.figures import DASH, Results, load, quietness, summarise
 from benchmarks.goals import GOALS, SUBJECT
 from benchmarks.stage import contender
 
 
 def show(results: Path, console: Console) -> None:
     """Print the summary of *results*."""
-    summaries = summarise(load(results))
+    records = load(results)
+    summaries = summarise(records)
     table = Table(title=escape(f"Medians [min{DASH}max] of {results.name}"))
     for column in _header(summaries):
         table.add_column(column)
     for row in _rows(summaries):
         table.add_row(*map(escape, row))
     console.print(table)
+    console.print(quietness(records))
 
 
 def page(results: Path) -> str:
     """Markdown with the machine, the figures, and what stands behind each contender's figures."""
     machine = json.loads(results.read_text(encoding="utf-8").splitlines()[0])["machine"]
-    summaries = summarise(load(results))
+    records = load(results)
+    summaries = summarise(records)
     header = _header(summaries)
     return "\n".join(
         [
@@ -39,6 +42,8 @@ def page(results: Path) -> str:
             "## Machine",
             "",
             *(f"- {fact}: {value}" for fact, value in machine.items()),
+            "",
+            quietness(records),
             "",
             "## Figures",
             "",

@@ -34,16 +34,18 @@ def run(
     output.mkdir(parents=True, exist_ok=True)
     results = output / time.strftime("%Y%m%dT%H%M%SZ.jsonl", time.gmtime())
     with tempfile.TemporaryDirectory(prefix="scratch-", dir=output) as scratch:
-        results.write_text(json.dumps({"machine": machine.describe(Path(scratch))}) + "\n", encoding="utf-8")
+        results.write_text(json.dumps({"machine": machine.describe()}) + "\n", encoding="utf-8")
         for round_number in range(rounds):
             for measure in measures:
                 if measure in ONCE and round_number > 0:
                     continue
                 for name in order(contenders, round_number):
                     say(f"round {round_number + 1}/{rounds} {measure} {name}")
+                    surroundings = machine.surroundings(Path(scratch))
                     folder = Path(scratch) / f"{round_number}-{measure}-{name}"
                     for figure in _take(measure, Stage(name=name, folder=folder, sizes=sizes), say):
-                        append(results, Record(round=round_number, contender=name, figure=figure))
+                        record = Record(round=round_number, contender=name, figure=figure, surroundings=surroundings)
+                        append(results, record)
     return results
 
 

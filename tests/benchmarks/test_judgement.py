@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.figures import Figure, Record, append, load, percentile, summarise
+from benchmarks.figures import Figure, Record, Surroundings, append, load, percentile, summarise
 from benchmarks.goals import GOALS
 from benchmarks.hits import Hit
 from benchmarks.measures.kill import Death, judge
@@ -21,7 +21,9 @@ def judged(numbers: list[int], deaths: list[Death], jobs: int) -> dict[str, floa
 
 
 def record(name: str, value: float, *, contender: str = "huey", number: int = 0) -> Record:
-    return Record(round=number, contender=contender, figure=Figure(name=name, value=value, unit="jobs"))
+    quiet = Surroundings(busy_percent=1, sync_milliseconds=0.25)
+    figure = Figure(name=name, value=value, unit="jobs")
+    return Record(round=number, contender=contender, figure=figure, surroundings=quiet)
 
 
 def test_jobs_without_a_hit_are_lost() -> None:
@@ -97,5 +99,6 @@ def test_the_page_says_what_stands_behind_the_figures(tmp_path: Path) -> None:
     text = page(path)
 
     assert "- cores: 2" in text
+    assert "1 % busy (at most 1 %)" in text
     assert "| throughput | ≥ 10,000 | 2,400 jobs |" in text
     assert "- Loses: the job in hand" in text
