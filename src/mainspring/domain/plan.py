@@ -3,10 +3,20 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import islice
 
-from mainspring.domain.ids import JobId, RunId, Version
-from mainspring.domain.job import Job
+from mainspring.domain.ids import JobId, RunId, Version, fired_run_id
+from mainspring.domain.job import CatchUp, Job, Misfire, Overlap
+from mainspring.domain.moments import TICK, Moments
 from mainspring.domain.run import NewRun, State
+
+MAX_RUNS = 100
+"""One advance makes no more runs than this, and `all` catches up with no more older moments."""
+
+LOOK_AGAIN = timedelta(seconds=1)
+"""While a run is waited for; its end tells nobody."""
+LOOK_AGAIN_SOON = timedelta(milliseconds=200)
+"""While a run that was told to stop is waited for."""
 
 
 class SkipReason(StrEnum):
@@ -55,3 +65,112 @@ class Advance:
     """The active run, where it is to be replaced: cancelled if it waits, flagged if it runs."""
     look_again: timedelta | None = None
     """Set when nothing was decided yet because the active run hasn't ended; *wake_at* is then from the store's now."""
+
+
+def plan(due: DueJob, now: datetime) -> Advance:
+    """Decide every moment from the job's next one, which has come, to *now* by the store's clock.
+
+    What is to run are always the newest moments: whatever lies before them was missed by too much. So an advance is
+    a skipped range and then runs, and nothing but the runs is ever enumerated.
+    """
+    job = due.job
+    if job.next_fire_at is None or job.next_fire_at > now:
+        raise ValueError(f"no moment of job {job.id} has come: its next is {job.next_fire_at}, and it is {now}")
+    moments = Moments.of(job, job.next_fire_at)
+    newest = moments.newest(now)
+    start = _first_to_run(moments, newest, job.terms.misfire, now)
+    if start is None:
+        # Asked before overlap: nothing is cancelled or waited for where nothing is to take its place.
+        return _decided(job, moments, newest, skips=(skipped(job, moments, newest, SkipReason.MISFIRE),))
+    missed = _skipped_before(start, job, moments, SkipReason.MISFIRE)
+    to_run = moments.since(start)
+    if job.terms.overlap is Overlap.ALLOW:
+        fired = tuple(islice(to_run.up_to(newest), MAX_RUNS))
+        return _decided(job, moments, fired[-1], runs=fired, skips=missed)
+    if due.active is None or due.active.terminal:
+        passed_over = _skipped_before(newest, job, to_run, SkipReason.OVERLAP)
+        return _decided(job, moments, newest, runs=(newest,), skips=missed + passed_over)
+    if job.terms.overlap is Overlap.SKIP:
+        return _decided(job, moments, newest, skips=(*missed, skipped(job, to_run, newest, SkipReason.OVERLAP)))
+    return _undecided(job, moments.first, now)
+
+
+def skipped(job: Job, moments: Moments, last: datetime, reason: SkipReason) -> Skip:
+    """One verdict on all *moments* up to *last*, which is one of them."""
+    return Skip(job_id=job.id, first=moments.first, last=last, count=moments.count(last), reason=reason)
+
+
+def _skipped_before(moment: datetime, job: Job, moments: Moments, reason: SkipReason) -> tuple[Skip, ...]:
+    last = moments.before(moment)
+    return () if last is None else (skipped(job, moments, last, reason),)
+
+
+def _first_to_run(moments: Moments, newest: datetime, misfire: Misfire, now: datetime) -> datetime | None:
+    """The oldest moment that misfire lets run, with all that follow it; None if *newest* is too old as well."""
+    if now - moments.first <= misfire.grace:
+        return moments.first
+    cutoff = now - misfire.grace
+    if misfire.policy is CatchUp.ALL:
+        return _reaching_back(moments, cutoff)
+    recent = moments.after(cutoff - TICK)
+    if recent is not None and recent <= newest:
+        return recent
+    return newest if misfire.policy is CatchUp.LATEST else None
+
+
+def _reaching_back(moments: Moments, cutoff: datetime) -> datetime:
+    """The oldest of the newest `MAX_RUNS` moments before *cutoff*, of which the first is one."""
+    start = cutoff
+    for _ in range(MAX_RUNS):
+        earlier = moments.before(start)
+        if earlier is None:
+            break
+        start = earlier
+    return start
+
+
+def _decided(
+    job: Job, moments: Moments, last: datetime, *, runs: tuple[datetime, ...] = (), skips: tuple[Skip, ...] = ()
+) -> Advance:
+    """Everything up to *last* has its verdict; what follows is still due if it has come."""
+    following = moments.after(last)
+    return Advance(
+        job_id=job.id,
+        expected_version=job.version,
+        expected_fire_at=moments.first,
+        expected_active=job.active_run,
+        next_fire_at=following,
+        wake_at=following,
+        active_run=fired_run_id(job.id, runs[-1]) if runs else job.active_run,
+        runs=tuple(_run(job, moment) for moment in runs),
+        skips=skips,
+    )
+
+
+def _undecided(job: Job, first: datetime, now: datetime) -> Advance:
+    """The active run must end first; what has come by then is decided then."""
+    replacing = job.terms.overlap is Overlap.REPLACE
+    look_again = LOOK_AGAIN_SOON if replacing else LOOK_AGAIN
+    return Advance(
+        job_id=job.id,
+        expected_version=job.version,
+        expected_fire_at=first,
+        expected_active=job.active_run,
+        next_fire_at=first,
+        wake_at=now + look_again,
+        active_run=job.active_run,
+        cancel=job.active_run if replacing else None,
+        look_again=look_again,
+    )
+
+
+def _run(job: Job, moment: datetime) -> NewRun:
+    return NewRun(
+        id=fired_run_id(job.id, moment),
+        job_id=job.id,
+        task=job.task,
+        due=moment,
+        owner=job.owner,
+        project=job.project,
+        name=job.name,
+    )

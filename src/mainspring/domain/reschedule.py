@@ -1,0 +1,87 @@
+"""What people do to a standing job's timetable: start, pause, resume, edit and delete it.
+
+Each returns the job as it is to be stored by `Timetable.save`, which sets version and time of the change. A paused
+job keeps its next moment, so that resuming it can say what was skipped; only `wake_at` makes the planner look.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from mainspring.domain.ids import moment_of
+from mainspring.domain.job import Job, JobState
+from mainspring.domain.moments import TICK, Moments, recurring
+from mainspring.domain.plan import Skip, SkipReason, skipped
+from mainspring.domain.schedule import Every, OnDemand
+
+_RESOLUTION_OF_IDS = timedelta(milliseconds=1)
+
+
+def scheduled(job: Job, now: datetime) -> Job:
+    """A new or changed *job* with its first moment as the next."""
+    return _waiting_for(first_moment(job, now), job)
+
+
+def first_moment(job: Job, now: datetime) -> datetime | None:
+    """The first moment after *now* and not before the job's start; None for a job on demand.
+
+    A start in the future is where an interval's first run is, not one period later; a cron expression waits for its
+    first match from there on. A start in the past only anchors an interval: nothing is made up for.
+    """
+    if isinstance(job.terms.parsed(), OnDemand):
+        return None
+    schedule, start = recurring(job), job.terms.starts_at
+    if start is None or start <= now:
+        return schedule.next(now, anchor=job.anchor)
+    return start if isinstance(schedule, Every) else schedule.next(start - TICK, anchor=job.anchor)
+
+
+def paused(job: Job) -> Job:
+    """The job, firing nothing until it is resumed."""
+    return replace(job, state=JobState.PAUSED, wake_at=None)
+
+
+def resumed(job: Job, now: datetime) -> tuple[Job, tuple[Skip, ...]]:
+    """The job, firing again after *now*; the moments that came meanwhile are skipped. An active job stays as it is."""
+    if job.state is not JobState.PAUSED:
+        return job, ()
+    active = replace(job, state=JobState.ACTIVE)
+    missed = _missed(job, now, SkipReason.PAUSED)
+    if not missed:
+        return _waiting_for(job.next_fire_at, active), ()
+    return _waiting_for(recurring(job).next(missed[0].last, anchor=job.anchor), active), missed
+
+
+def edited(job: Job, changed: Job, now: datetime) -> tuple[Job, tuple[Skip, ...]]:
+    """*changed*, which is *job* with other content, at its place in the timetable.
+
+    If its moments change, those of the old ones that have come without a verdict are skipped, and the new ones begin
+    after now. Otherwise the next moment stays.
+    """
+    if _timing(changed) == _timing(job):
+        return _waiting_for(job.next_fire_at, changed), ()
+    # A store's clock that was set back must not bring back moments that have been fired.
+    since = now if job.active_run is None else max(now, moment_of(job.active_run) + _RESOLUTION_OF_IDS)
+    reason = SkipReason.PAUSED if job.state is JobState.PAUSED else SkipReason.EDITED
+    return scheduled(changed, since), _missed(job, now, reason)
+
+
+def deleted(job: Job) -> Job:
+    """The job, gone from the timetable for good."""
+    return replace(job, state=JobState.DELETED, next_fire_at=None, wake_at=None)
+
+
+def _waiting_for(moment: datetime | None, job: Job) -> Job:
+    return replace(job, next_fire_at=moment, wake_at=moment if job.state is JobState.ACTIVE else None)
+
+
+def _missed(job: Job, now: datetime, reason: SkipReason) -> tuple[Skip, ...]:
+    """One verdict on the moments that have come, if any has."""
+    if job.next_fire_at is None or job.next_fire_at > now:
+        return ()
+    moments = Moments.of(job, job.next_fire_at)
+    return (skipped(job, moments, moments.newest(now), reason),)
+
+
+def _timing(job: Job) -> tuple[object, ...]:
+    terms = job.terms
+    return terms.schedule, terms.timezone, terms.starts_at, terms.dst

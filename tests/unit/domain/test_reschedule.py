@@ -1,0 +1,130 @@
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from mainspring.domain.ids import fired_run_id
+from mainspring.domain.job import JobState
+from mainspring.domain.plan import Skip, SkipReason
+from mainspring.domain.reschedule import deleted, edited, first_moment, paused, resumed, scheduled
+from mainspring.errors import InvalidSchedule
+from tests.unit.domain.factories import JOB, at, job, terms
+
+
+def skip(first: float, last: float, count: int, reason: SkipReason) -> Skip:
+    return Skip(job_id=JOB, first=at(first), last=at(last), count=count, reason=reason)
+
+
+def test_an_interval_begins_one_period_after_its_creation() -> None:
+    assert first_moment(job(), at(0)) == at(10)
+
+
+def test_an_interval_with_a_start_begins_at_that_start() -> None:
+    assert first_moment(job(terms(starts_at=at(7))), at(0)) == at(7)
+
+
+def test_a_start_in_the_past_only_anchors_the_interval() -> None:
+    assert first_moment(job(terms(starts_at=at(7))), at(7)) == at(17)
+    assert first_moment(job(terms(starts_at=at(7))), at(25)) == at(27)
+
+
+def test_a_cron_expression_begins_with_its_first_match_after_now() -> None:
+    assert first_moment(job(terms("* * * * *")), at(60)) == at(120)
+
+
+def test_a_cron_expression_with_a_start_begins_with_its_first_match_from_there_on() -> None:
+    assert first_moment(job(terms("* * * * *", starts_at=at(120))), at(0)) == at(120)
+    assert first_moment(job(terms("* * * * *", starts_at=at(121))), at(0)) == at(180)
+
+
+def test_a_job_on_demand_has_no_moments() -> None:
+    assert first_moment(job(terms("on-demand")), at(0)) is None
+
+
+@pytest.mark.parametrize("schedule", ["now", "in 10s", "2030-06-01T00:00:00Z"])
+def test_a_standing_job_cannot_run_just_once(schedule: str) -> None:
+    with pytest.raises(InvalidSchedule) as caught:
+        first_moment(job(terms(schedule)), at(0))
+    assert (caught.value.text, caught.value.part) == (schedule, schedule)
+
+
+def test_a_scheduled_job_wakes_the_planner_at_its_first_moment() -> None:
+    the_job = scheduled(job(), at(0))
+    assert the_job.next_fire_at == the_job.wake_at == at(10)
+
+
+def test_a_paused_job_keeps_its_next_moment_but_is_not_looked_at() -> None:
+    the_job = paused(job(next_fire_at=at(10)))
+    assert (the_job.state, the_job.next_fire_at, the_job.wake_at) == (JobState.PAUSED, at(10), None)
+
+
+def test_resuming_before_the_next_moment_skips_nothing() -> None:
+    the_job, skips = resumed(paused(job(next_fire_at=at(10))), at(9))
+    assert (the_job.state, the_job.next_fire_at, the_job.wake_at, skips) == (JobState.ACTIVE, at(10), at(10), ())
+
+
+def test_resuming_skips_what_came_during_the_pause() -> None:
+    the_job, skips = resumed(paused(job(next_fire_at=at(10))), at(35))
+    assert (the_job.state, the_job.next_fire_at, the_job.wake_at) == (JobState.ACTIVE, at(40), at(40))
+    assert skips == (skip(10, 30, 3, SkipReason.PAUSED),)
+
+
+def test_resuming_a_job_on_demand_only_changes_its_state() -> None:
+    the_job, skips = resumed(paused(job(terms("on-demand"))), at(35))
+    assert (the_job.state, the_job.next_fire_at, the_job.wake_at, skips) == (JobState.ACTIVE, None, None, ())
+
+
+def test_resuming_an_active_job_skips_nothing_that_is_due() -> None:
+    active = job(next_fire_at=at(10))
+    assert resumed(active, at(35)) == (active, ())
+
+
+def test_an_edit_of_something_else_leaves_the_next_moment_alone() -> None:
+    the_job, skips = edited(job(next_fire_at=at(10)), replace(job(), name="weekly"), at(35))
+    assert (the_job.name, the_job.next_fire_at, the_job.wake_at, skips) == ("weekly", at(10), at(10), ())
+
+
+def test_an_edit_ends_the_wait_for_the_active_run() -> None:
+    waiting = replace(job(next_fire_at=at(10)), wake_at=at(36))
+    the_job, _ = edited(waiting, replace(waiting, terms=terms(grace=5)), at(35))
+    assert the_job.wake_at == at(10)
+
+
+def test_a_new_schedule_skips_what_was_due_and_begins_after_now() -> None:
+    the_job, skips = edited(job(next_fire_at=at(10)), job(terms("@every 7s")), at(35))
+    assert (the_job.next_fire_at, the_job.wake_at) == (at(42), at(42))
+    assert skips == (skip(10, 30, 3, SkipReason.EDITED),)
+
+
+def test_a_new_schedule_skips_nothing_where_nothing_is_due() -> None:
+    the_job, skips = edited(job(next_fire_at=at(10)), job(terms("on-demand")), at(5))
+    assert (the_job.next_fire_at, the_job.wake_at, skips) == (None, None, ())
+
+
+def test_a_new_schedule_of_a_job_on_demand_begins_after_now() -> None:
+    the_job, skips = edited(job(terms("on-demand")), job(), at(5))
+    assert (the_job.next_fire_at, skips) == (at(10), ())
+
+
+def test_a_new_schedule_of_a_paused_job_waits_for_its_resumption() -> None:
+    asleep = paused(job(next_fire_at=at(10)))
+    the_job, skips = edited(asleep, replace(asleep, terms=terms("@every 7s")), at(35))
+    assert (the_job.state, the_job.next_fire_at, the_job.wake_at) == (JobState.PAUSED, at(42), None)
+    assert skips == (skip(10, 30, 3, SkipReason.PAUSED),)
+
+
+def test_a_clock_that_was_set_back_brings_no_fired_moment_back() -> None:
+    fired = job(next_fire_at=at(50), active_run=fired_run_id(JOB, at(40)))
+    the_job, _ = edited(fired, replace(fired, terms=terms("@every 20s")), at(15))
+    assert the_job.next_fire_at == at(60)
+
+
+def test_an_edit_by_an_honest_clock_is_not_delayed_by_what_was_fired() -> None:
+    fired = job(next_fire_at=at(50), active_run=fired_run_id(JOB, at(40)))
+    the_job, _ = edited(fired, replace(fired, terms=terms("@every 1s")), at(40) + timedelta(milliseconds=2))
+    assert the_job.next_fire_at == at(41)
+
+
+def test_a_deleted_job_has_no_moments() -> None:
+    the_job = deleted(job(next_fire_at=at(10)))
+    assert (the_job.state, the_job.next_fire_at, the_job.wake_at) == (JobState.DELETED, None, None)
