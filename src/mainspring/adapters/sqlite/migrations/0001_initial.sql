@@ -25,6 +25,7 @@ CREATE TABLE job (
     active_run   BLOB
 ) STRICT;
 CREATE INDEX job_wake ON job (wake_at) WHERE state = 0 AND wake_at IS NOT NULL;
+CREATE INDEX job_blob ON job (blob) WHERE blob IS NOT NULL;
 
 -- Live runs only. `wake_at` of a held run is moved far away (see rows.HELD) and back when it is released.
 -- `settled` is the fence of the last hand-over that was settled, which tells a repeated verdict from a stale one.

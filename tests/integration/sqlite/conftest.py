@@ -1,0 +1,36 @@
+import os
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mainspring.adapters.sqlite.store import SqliteStore
+from tests.integration.sqlite.support import RealClock
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = await SqliteStore.open(str(tmp_path / "store.db"), clock=RealClock())
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """A folder of its own file system, with the options that the test asks for."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+
+    def mount(options: str) -> Path:
+        asked = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], check=False, capture_output=True, text=True
+        )
+        if asked.returncode != 0:
+            if os.environ.get("CI"):
+                pytest.fail(f"a small file system is needed here: {asked.stderr}")
+            pytest.skip("mounting a small file system needs more rights than this user has")
+        return folder
+
+    yield mount
+    subprocess.run(["umount", "--lazy", str(folder)], check=False, capture_output=True)

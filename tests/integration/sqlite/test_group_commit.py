@@ -1,0 +1,58 @@
+import asyncio
+
+import pytest
+
+from mainspring.adapters.sqlite.engine import Transaction
+from mainspring.adapters.sqlite.store import SqliteStore
+from mainspring.domain.ids import DEFAULT_LANE, SessionId
+from mainspring.errors import SessionLost, StoreUnavailable
+from mainspring.ports.work import Addition
+from tests.integration.sqlite.support import new_run, new_session
+
+
+async def test_operations_that_wait_together_share_a_transaction(store: SqliteStore) -> None:
+    moments = await asyncio.gather(*(store._engine.write(lambda transaction: transaction.now) for _ in range(100)))
+    assert len(set(moments)) < len(moments)
+
+
+async def test_one_that_is_refused_takes_nobody_with_it(store: SqliteStore) -> None:
+    run = new_run()
+    added, refused = await asyncio.gather(
+        store.work.add([run]), store.work.claim(SessionId(999), [DEFAULT_LANE], 1), return_exceptions=True
+    )
+    assert isinstance(refused, SessionLost)
+    assert not isinstance(added, BaseException)
+    assert added[0].kind is Addition.CREATED
+    assert await store.views.run(run.id) is not None
+
+
+async def test_one_that_fails_halfway_leaves_nothing_behind(store: SqliteStore) -> None:
+    def insert_and_fail(transaction: Transaction) -> None:
+        transaction.execute("INSERT INTO hidden (id) VALUES (x'00')")
+        raise ValueError("halfway")
+
+    with pytest.raises(ValueError, match="halfway"):
+        await store._engine.write(insert_and_fail)
+    assert await store._engine.read(lambda transaction: transaction.value("SELECT count(*) FROM hidden")) == 0
+
+
+async def test_what_was_asked_is_stored_even_if_the_asker_leaves(store: SqliteStore) -> None:
+    run = new_run()
+    asking = asyncio.create_task(store.work.add([run]))
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    await store.sessions.open(new_session())  # the writer works in order: once this is answered, so was the other
+    assert await store.views.run(run.id) is not None
+
+
+async def test_a_closed_store_says_so_instead_of_waiting(store: SqliteStore) -> None:
+    pending = [asyncio.create_task(store.work.add([new_run()])) for _ in range(20)]
+    await asyncio.sleep(0)
+    await store.close()
+    assert all(answer[0].kind is Addition.CREATED for answer in await asyncio.gather(*pending))
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await store.work.add([new_run()])
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await store.views.now()

@@ -1,0 +1,99 @@
+"""What the hot statements do is a matter of their plans: no scan, no sort, nothing that grows with what only waits."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import apsw
+import pytest
+
+from mainspring.adapters.sqlite.connection import connect
+from mainspring.adapters.sqlite.migrate import migrate
+from mainspring.adapters.sqlite.statements import load
+from mainspring.ports.views import WAIT_BUCKETS
+
+ROWS = 20_000
+LATER = 10**16
+
+
+@pytest.fixture(scope="module")
+def connection(tmp_path_factory: pytest.TempPathFactory) -> apsw.Connection:
+    path = str(tmp_path_factory.mktemp("plans") / "store.db")
+    opened = connect(path)
+    migrate(opened, path)
+    opened.execute(
+        """
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+        INSERT INTO queue (id, job_id, owner, project, name, kind, handler, lane, priority, timeout, payload,
+                           created_at, due_at, wake_at)
+        SELECT unhex(printf('%032x', i)), unhex(printf('%032x', i)), 'o', 'p', '', 0, 'h', 'default', i % 10, 1, x'', 1,
+               ?2 + i, ?2 + i FROM n
+        """,
+        (ROWS, LATER),
+    )
+    opened.execute("ANALYZE")
+    return opened
+
+
+def plan(connection: apsw.Connection, file: str, name: str) -> str:
+    statement = load(file)[name]
+    values = [1] * max((int(number) for number in re.findall(r"\?(\d+)", statement)), default=0)
+    return "\n".join(row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values))
+
+
+HOT = [
+    ("work", "known"),
+    ("work", "candidates"),
+    ("work", "hand_over"),
+    ("work", "handed_over"),
+    ("work", "next_wake"),
+    ("work", "current"),
+    ("work", "settled_before"),
+    ("work", "succeed"),
+    ("work", "finish"),
+    ("work", "leave"),
+    ("work", "put_back"),
+    ("timetable", "due"),
+    ("timetable", "next_wake"),
+    ("timetable", "as_expected"),
+    ("timetable", "advance"),
+    ("sessions", "holds"),
+    ("sessions", "held"),
+    ("sessions", "overdue"),
+    ("sessions", "ended_with_runs"),
+    ("views", "run"),
+    ("views", "live_runs"),
+    ("views", "ended_runs"),
+    ("views", "live_runs_of_job"),
+    ("views", "ended_runs_of_job"),
+    ("views", "running"),
+    ("upkeep", "old_blobs"),
+]
+
+
+@pytest.mark.parametrize(("file", "name"), HOT)
+def test_no_hot_statement_scans_a_table_or_sorts(connection: apsw.Connection, file: str, name: str) -> None:
+    text = plan(connection, file, name)
+    scans = re.findall(r"SCAN (?:queue|history|job|session|q|h|j)\b(?! USING (?:COVERING )?INDEX| VIRTUAL)", text)
+    assert not scans, text
+    assert "TEMP B-TREE FOR ORDER BY" not in text, text
+
+
+def test_a_claim_reads_each_priority_in_the_order_of_its_index(connection: apsw.Connection) -> None:
+    text = plan(connection, "work", "candidates")
+    assert "SEARCH q USING COVERING INDEX queue_claim (lane=? AND priority=? AND wake_at<?)" in text
+    assert "SEARCH q USING COVERING INDEX queue_claim (lane=? AND priority<?)" in text
+
+
+def test_the_buckets_of_waits_are_those_of_the_port() -> None:
+    bounds = re.findall(r"WHEN late <= (\d+) THEN (\d+)", load("work")["count_waits"])
+    assert [timedelta(microseconds=int(bound)) for bound, _ in bounds] == list(WAIT_BUCKETS)
+    assert [int(bucket) for _, bucket in bounds] == list(range(len(WAIT_BUCKETS)))
+
+
+def test_every_statement_can_be_prepared(connection: apsw.Connection) -> None:
+    folder = Path(__file__).parents[3] / "src/mainspring/adapters/sqlite/statements"
+    for file in sorted(folder.glob("*.sql")):
+        if file.stem != "fragments":
+            for name in load(file.stem):
+                plan(connection, file.stem, name)

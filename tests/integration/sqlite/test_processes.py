@@ -1,0 +1,66 @@
+"""Real processes on one file: killed in mid-commit, or all at work at once."""
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from uuid import UUID
+
+import apsw
+
+from mainspring.adapters.sqlite.store import SqliteStore
+from mainspring.domain.ids import RunId
+from tests.integration.sqlite.support import RealClock, new_run
+
+ROOT = Path(__file__).parents[3]
+
+
+def start(program: str, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.integration.sqlite.programs", program, *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+async def test_what_was_acknowledged_survives_kill_nine_in_mid_commit(tmp_path: Path) -> None:
+    path = str(tmp_path / "store.db")
+    chance = random.Random(4)
+    acknowledged: list[str] = []
+    for _ in range(8):
+        child = start("add", path)
+        assert child.stdout is not None
+        lines = [child.stdout.readline() for _ in range(chance.randrange(1, 60))]
+        os.kill(child.pid, signal.SIGKILL)
+        lines += child.stdout.readlines()
+        child.wait()
+        child.stdout.close()
+        acknowledged += [line.strip() for line in lines if line.endswith("\n")]
+    store = await SqliteStore.open(path, clock=RealClock())
+    for identifier in acknowledged:
+        assert await store.views.run(RunId(UUID(identifier))) is not None, identifier
+    await store.close()
+    assert apsw.Connection(path).pragma("integrity_check") == "ok"
+
+
+async def test_processes_that_claim_at_once_never_share_a_run(tmp_path: Path) -> None:
+    path = str(tmp_path / "store.db")
+    store = await SqliteStore.open(path, clock=RealClock())
+    runs = [new_run() for _ in range(600)]
+    await store.work.add(runs)
+    children = [start("claim", path, str(number)) for number in range(3)]
+    outputs = await asyncio.gather(*(asyncio.to_thread(child.communicate, timeout=60) for child in children))
+    claimed = [line for output, _ in outputs for line in output.split()]
+    assert sorted(claimed) == sorted(str(run.id) for run in runs)
+    await store.close()
+
+
+async def test_processes_that_open_a_new_file_at_once_all_succeed(tmp_path: Path) -> None:
+    children = [start("open", str(tmp_path / "store.db")) for _ in range(4)]
+    outputs = await asyncio.gather(*(asyncio.to_thread(child.communicate, timeout=60) for child in children))
+    assert [child.returncode for child in children] == [0] * 4
+    assert len({output for output, _ in outputs}) == 1
