@@ -1,6 +1,7 @@
 """`python -m benchmarks`: measure contenders side by side; `python -m benchmarks report`: write the page."""
 
 import argparse
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -52,6 +53,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     options = _parser().parse_args()
+    # An exception unwinds the contexts that end the children; the default action would leave them behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     console = Console(width=None if sys.stdout.isatty() else 200)
     if options.command == "report":
         return _report(options, console)
