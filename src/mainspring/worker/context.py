@@ -179,6 +179,10 @@ class Context:
         holder = f"run/{self.run_id}/{self.fence}"
         return lease(self._tools.locks, self._tools.clock, name, holder, ttl=ttl, wait=wait)
 
+    def receive(self, payload: bytes) -> None:
+        """Replace a payload that was kept elsewhere; for the worker, before the handler is called."""
+        self._text = payload
+
     def take_printed(self) -> Printed | None:
         """The output so far if it has changed since this was last asked, else None; for the worker."""
         if not self._changed:

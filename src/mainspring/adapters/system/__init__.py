@@ -1,0 +1,1 @@
+"""The machine itself: its clock, its source of chance, its threads and processes."""

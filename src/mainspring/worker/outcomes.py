@@ -1,0 +1,53 @@
+"""What a handler returned or raised, in the domain's words."""
+
+import asyncio
+import json
+import traceback
+from typing import Any
+
+from mainspring.domain.outcome import Failed, Snoozed
+from mainspring.worker.flow import Abandon, RetryAfter, Snooze
+
+MAX_INLINE_RESULT = 4096
+"""Results over this many bytes go to the blobs."""
+
+
+class UnusableResult(Exception):
+    """The handler returned something that JSON has no words for."""
+
+
+def result_text(value: Any) -> bytes | None:
+    """The result as JSON text, None for None; NaN and infinities aren't JSON, whatever Python's default says."""
+    if value is None:
+        return None
+    try:
+        return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UnusableResult(f"the handler's result can't be stored as JSON: {error}") from None
+
+
+def failure_of(error: BaseException) -> Failed | Snoozed:
+    """What follows from an exception; every kind of exception is at worst a failure of its own run."""
+    match error:
+        case Snooze(delay=delay):
+            return Snoozed(delay=delay)
+        case RetryAfter(delay=delay):
+            return Failed(error=str(error), retry_after=delay)
+        case Abandon():
+            return Failed(error=str(error) or "abandoned", permanent=True)
+        case UnusableResult():
+            return Failed(error=str(error))
+        case asyncio.CancelledError():
+            return Failed(error="CancelledError: the handler cancelled itself")
+        case _:
+            return Failed(error=described(error))
+
+
+def described(error: BaseException) -> str:
+    """One line that says what happened, then where."""
+    headline = traceback.format_exception_only(error)[-1].strip()
+    # The outermost frame is the worker's own and says nothing about the handler.
+    inner = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    if inner is None:
+        return headline
+    return headline + "\n" + "".join(traceback.format_exception(type(error), error, inner))

@@ -1,0 +1,78 @@
+"""One look at everything in hand, ten times a second: a timer per run would cost more than the runs."""
+
+import asyncio
+from datetime import timedelta
+
+import structlog
+
+from mainspring.ports.time import Clock
+from mainspring.worker.claims import Claims
+from mainspring.worker.executing import Executor
+from mainspring.worker.settings import WorkerSettings
+
+INTERVAL = timedelta(milliseconds=100)
+PATIENCE = 1.0
+"""Seconds that a prefetched run may wait for a slot before somebody else should have it."""
+_TOO_MANY_LOST = 0.25
+
+log = structlog.get_logger("mainspring.worker")
+
+
+class Reaper:
+    """Acts on deadlines, measures the rate and gives back what was prefetched in vain."""
+
+    def __init__(self, settings: WorkerSettings, clock: Clock, executor: Executor, claims: Claims) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._executor = executor
+        self._claims = claims
+        self._looked_at = clock.monotonic()
+        self._finished = 0
+        self._starved_since: float | None = None
+        self.slots_lost = asyncio.Event()
+        """Set once a quarter of the slots is blocked by handlers that nothing can end."""
+
+    async def run(self) -> None:
+        """Look while there is anything to look at."""
+        executor = self._executor
+        while True:
+            if not executor.in_hand and not executor.leaving:
+                executor.busy.clear()
+                await executor.busy.wait()
+                self._looked_at, self._finished = self._clock.monotonic(), executor.finished
+            await self._clock.sleep(INTERVAL)
+            self.step()
+
+    def step(self) -> None:
+        """Look once."""
+        now = self._clock.monotonic()
+        self._measure(now)
+        for execution in list(self._executor.executing.values()):
+            if execution.act_at <= now:
+                self._executor.act(execution)
+        self._count_lost(now)
+        self._give_back(now)
+
+    def _measure(self, now: float) -> None:
+        executor = self._executor
+        elapsed, finished = now - self._looked_at, executor.finished - self._finished
+        self._looked_at, self._finished = now, executor.finished
+        if elapsed > 0:
+            rate = finished / elapsed
+            # Up at once, down by halves: a short lull shouldn't cost the next burst its prefetch.
+            self._claims.rate = max(rate, (self._claims.rate + rate) / 2)
+        moving = finished or not executor.waiting
+        self._starved_since = None if moving else (self._starved_since or now)
+
+    def _count_lost(self, now: float) -> None:
+        lost = sum(execution.act_at <= now for execution in self._executor.leaving.values())
+        if lost and lost >= self._settings.concurrency * _TOO_MANY_LOST and not self.slots_lost.is_set():
+            log.error("worker.slots_lost", lost=lost, of=self._settings.concurrency)
+            self.slots_lost.set()
+
+    def _give_back(self, now: float) -> None:
+        if self._starved_since is not None and now - self._starved_since >= PATIENCE:
+            log.info("worker.gave_back", runs=len(self._executor.waiting))
+            self._executor.hand_back_waiting("no slot came free")
+            self._claims.rate = 0.0
+            self._starved_since = None

@@ -1,0 +1,88 @@
+"""Taking up where a predecessor of the same name was killed, before anything new begins.
+
+What it had finished is settled, what it had begun is lost, what it had only claimed is handed back, and its session is
+closed at once instead of when its time is up. The journal is rewritten last: dying in the midst of this repeats it.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import structlog
+
+from mainspring.domain.ids import Fence, RunId, SessionId
+from mainspring.domain.outcome import HandedBack, Lost, Outcome, Verdict, judge
+from mainspring.domain.run import Attempt
+from mainspring.errors import StoreError
+from mainspring.ports.journal import Began, Finished, Note, Opened
+from mainspring.worker.backoff import Backoff
+from mainspring.worker.settings import WorkerPorts
+
+BATCH = 1000
+
+log = structlog.get_logger("mainspring.worker")
+T = TypeVar("T")
+
+
+class Recovery:
+    """Replays the journal of this worker's name."""
+
+    def __init__(self, ports: WorkerPorts) -> None:
+        self._ports = ports
+        self._backoff = Backoff(ports.clock, ports.random)
+        self._began: frozenset[tuple[RunId, Fence]] = frozenset()
+
+    async def run(self) -> None:
+        """Settle everything that the journal knows; returns once the store has taken it."""
+        notes = self._ports.journal.replay()
+        if notes:
+            await self._settle_finished(notes)
+            self._began = frozenset((note.run_id, note.fence) for note in notes if isinstance(note, Began))
+            for note in notes:
+                if isinstance(note, Opened):
+                    await self._end(note.session)
+        self._ports.journal.rewrite(())
+
+    async def _settle_finished(self, notes: Sequence[Note]) -> None:
+        verdicts = [note.verdict for note in notes if isinstance(note, Finished)]
+        for start in range(0, len(verdicts), BATCH):
+            await self._settle(verdicts[start : start + BATCH])
+        if verdicts:
+            log.info("recovery.settled", runs=len(verdicts))
+
+    async def _end(self, session: SessionId) -> None:
+        seen: set[tuple[RunId, Fence]] = set()
+        while True:
+            attempts = await self._insist(lambda: self._ports.sessions.held(session, BATCH))
+            # A store may go on naming runs that were settled: what was judged once isn't judged again.
+            fresh = [each for each in attempts if (each.run_id, each.fence) not in seen]
+            if not fresh:
+                break
+            seen.update((each.run_id, each.fence) for each in fresh)
+            await self._settle([self._judge(each) for each in fresh])
+        await self._insist(lambda: self._ports.sessions.close(session))
+        log.info("recovery.session_closed", session=session, runs=len(seen))
+
+    def _judge(self, attempt: Attempt) -> Verdict:
+        outcome: Outcome = HandedBack(reason="the worker was killed before it began")
+        if (attempt.run_id, attempt.fence) in self._began:
+            outcome = Lost(reason="the worker was killed")
+        return judge(attempt, outcome, now=self._ports.clock.now(), uniform=0.0)
+
+    async def _settle(self, verdicts: Sequence[Verdict]) -> None:
+        await self._insist(lambda: self._ports.work.settle(verdicts))
+
+    async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:
+        return await insist(ask, self._backoff)
+
+
+async def insist(ask: Callable[[], Awaitable[T]], backoff: Backoff) -> T:
+    """Ask until the store answers."""
+    while True:
+        try:
+            answer = await ask()
+        except StoreError as error:
+            log.warning("store.unavailable", error=str(error))
+            await backoff.pause()
+        else:
+            backoff.reset()
+            return answer

@@ -1,0 +1,106 @@
+"""Verdicts on their way to the store: in groups, one group at a time, none ever dropped.
+
+A group leaves as soon as the one before is answered, so that a fast store gets small groups and a slow one large
+ones, without a timer.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from mainspring.domain.outcome import Failed, Outcome, Settled, Verdict, judge
+from mainspring.domain.run import Attempt
+from mainspring.errors import StoreError
+from mainspring.ports.output import Printed
+from mainspring.ports.time import Clock, Random
+from mainspring.ports.work import Work
+from mainspring.worker.backoff import Backoff
+from mainspring.worker.printing import Printer
+
+MAX_GROUP = 2000
+
+log = structlog.get_logger("mainspring.worker")
+
+
+class Settler:
+    """Judges outcomes and settles the verdicts."""
+
+    def __init__(self, work: Work, clock: Clock, random: Random, printer: Printer, *, soon: Callable[[], None]) -> None:
+        self._work = work
+        self._clock = clock
+        self._random = random
+        self._printer = printer
+        self._soon = soon
+        self._backoff = Backoff(clock, random)
+        self._fresh: list[Verdict] = []
+        self._waiting: list[Verdict] = []
+        self._sent: Sequence[Verdict] = ()
+        self._outputs: list[Printed] = []
+        self._something = asyncio.Event()
+
+    def report(self, attempt: Attempt, outcome: Outcome, printed: Printed | None = None) -> None:
+        """Take an outcome; it is journalled at the end of this turn of the loop and settled after that."""
+        # Chance is drawn only where a backoff needs it.
+        uniform = self._random.uniform() if type(outcome) is Failed else 0.0
+        self._fresh.append(judge(attempt, outcome, now=self._clock.now(), uniform=uniform))
+        if printed is not None:
+            self._outputs.append(printed)
+        self._soon()
+
+    def take_fresh(self) -> Sequence[Verdict]:
+        """Verdicts that nobody has journalled; from now on they are on their way."""
+        fresh = self._fresh
+        if fresh:
+            self._fresh = []
+            self._waiting += fresh
+        return fresh
+
+    def wake(self) -> None:
+        """What was taken is journalled: let it go."""
+        if self._waiting:
+            self._something.set()
+
+    @property
+    def unsettled(self) -> Sequence[Verdict]:
+        """Verdicts that the store hasn't confirmed."""
+        return [*self._sent, *self._waiting, *self._fresh]
+
+    @property
+    def backlog(self) -> int:
+        """How many verdicts the store hasn't confirmed."""
+        return len(self._sent) + len(self._waiting) + len(self._fresh)
+
+    async def run(self) -> None:
+        """Settle group after group for ever."""
+        while True:
+            await self._something.wait()
+            self._something.clear()
+            while self._waiting:
+                await self._settle_group()
+
+    async def _settle_group(self) -> None:
+        group, self._waiting = self._waiting[:MAX_GROUP], self._waiting[MAX_GROUP:]
+        self._sent = group
+        outputs, self._outputs = self._outputs, []
+        await self._printer.write(outputs)
+        answers = await self._settle(group)
+        self._sent = ()
+        self._soon()
+        stale = sum(answer is Settled.STALE for answer in answers)
+        if stale:
+            log.info("settle.stale", runs=stale)
+
+    async def _settle(self, group: Sequence[Verdict]) -> Sequence[Settled]:
+        while True:
+            try:
+                answers = await self._work.settle(group)
+            except StoreError as error:
+                log.warning("settle.delayed", runs=len(group), error=str(error))
+            except Exception:
+                # A defect somewhere below. The verdicts are still the truth: keep them, loudly.
+                log.exception("settle.failed", runs=len(group))
+            else:
+                self._backoff.reset()
+                return answers
+            await self._backoff.pause()
