@@ -1,0 +1,55 @@
+"""What a web page must not be able to do: change something here on behalf of whoever looks at it.
+
+A browser sends foreign pages' requests with their Origin, sends forms with a type of their own, and reaches us under
+a foreign name when that name was made to resolve to our address. Each is refused before anything is read.
+"""
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mainspring.api.problems import problem
+
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Guard:
+    """Lets requests that change something pass only with our own Host, no foreign Origin and JSON as their body."""
+
+    def __init__(self, app: ASGIApp, *, hosts: frozenset[str] | None) -> None:
+        """*hosts* are our names; None trusts every name."""
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer for the application, or let it answer."""
+        if scope["type"] == "http" and scope["method"] not in _READING:
+            refusal = self._refusal(Headers(scope=scope))
+            if refusal is not None:
+                status, code, detail = refusal
+                answer = problem(status, code, "The request was refused", detail)
+                await answer(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> tuple[int, str, str] | None:
+        host = headers.get("host", "")
+        if self._hosts is not None and _name(host) not in self._hosts:
+            return 403, "foreign_host", f"this server doesn't answer to the name {host!r}"
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            return 403, "foreign_origin", f"pages of {origin!r} may not change anything here"
+        has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+        media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if has_body and media_type != "application/json":
+            return 415, "unsupported_media_type", "send the body as application/json"
+        return None
+
+
+def _name(host: str) -> str:
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,31 @@
+"""The ports that the API is given."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from mainspring.domain.ids import Lane
+from mainspring.ports.blobs import Blobs
+from mainspring.ports.output import Output
+from mainspring.ports.sessions import Sessions
+from mainspring.ports.time import Clock, Random
+from mainspring.ports.timetable import Timetable
+from mainspring.ports.views import Views
+from mainspring.ports.work import Work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiPorts:
+    """What every endpoint may use."""
+
+    work: Work
+    timetable: Timetable
+    views: Views
+    sessions: Sessions
+    blobs: Blobs
+    output: Output
+    clock: Clock
+    random: Random
+    builtin: Mapping[str, Lane] = field(default_factory=dict)
+    """Handlers that every worker has, known before the first worker came."""
+    ready: Callable[[], bool] = lambda: True
+    """Whether everything in this process is up."""

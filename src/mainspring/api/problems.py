@@ -1,0 +1,92 @@
+"""Errors as RFC 9457 problem documents, each with a short code that programs can rely on."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from mainspring.api.document import write_json
+from mainspring.api.requests import InvalidFields
+from mainspring.errors import (
+    Conflict,
+    Invalid,
+    InvalidSchedule,
+    KeyConflict,
+    MainspringError,
+    NotFound,
+    StoreError,
+    StoreFull,
+    UnknownHandler,
+    VersionConflict,
+    WrongState,
+)
+
+# The first that fits decides: from the special to the general.
+_TABLE: tuple[tuple[type[MainspringError], int, str, str], ...] = (
+    (InvalidSchedule, 422, "invalid_schedule", "The schedule isn't valid"),
+    (UnknownHandler, 422, "unknown_handler", "The handler is unknown"),
+    (Invalid, 422, "invalid", "The request isn't valid"),
+    (NotFound, 404, "not_found", "There is no such thing"),
+    (KeyConflict, 409, "idempotency_conflict", "The key was used for something else"),
+    (VersionConflict, 409, "version_conflict", "Somebody else changed it first"),
+    (WrongState, 409, "wrong_state", "Its state doesn't allow that"),
+    (Conflict, 409, "conflict", "The request conflicts with what is stored"),
+    (StoreFull, 503, "store_full", "The store is full"),
+    (StoreError, 503, "store_unavailable", "The store is away"),
+)
+_WORDS = {404: ("not_found", "There is no such thing"), 405: ("method_not_allowed", "That method isn't allowed here")}
+
+
+def problem(status: int, code: str, title: str, detail: str, extra: Mapping[str, Any] | None = None) -> Response:
+    """A problem document."""
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "error": code, **(extra or {})}
+    headers = {"Retry-After": "1"} if status == 503 else None  # noqa: PLR2004 - the number is the name
+    return Response(write_json(body), status, headers, media_type="application/problem+json")
+
+
+def problem_of(error: MainspringError) -> Response:
+    """The document that stands for one of our errors."""
+    for kind, status, code, title in _TABLE:
+        if isinstance(error, kind):
+            return problem(status, code, title, str(error), _extra(error))
+    return problem(500, "internal", "Something went wrong", str(error))
+
+
+def install(app: FastAPI) -> None:
+    """Let *app* answer every error by a problem document."""
+
+    async def ours(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, MainspringError)  # noqa: S101 - it is registered for these only
+        return problem_of(error)
+
+    async def invalid(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)  # noqa: S101 - it is registered for these only
+        faults = {".".join(map(str, each["loc"][1:])): each["msg"] for each in error.errors()}
+        return problem_of(InvalidFields(faults))
+
+    async def http(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)  # noqa: S101 - it is registered for these only
+        code, title = _WORDS.get(error.status_code, ("http", "The request was refused"))
+        return problem(error.status_code, code, title, str(error.detail))
+
+    async def unexpected(_request: Request, _error: Exception) -> Response:
+        return problem(500, "internal", "Something went wrong", "the server's log says what")
+
+    app.add_exception_handler(MainspringError, ours)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(Exception, unexpected)
+
+
+def _extra(error: MainspringError) -> dict[str, Any]:
+    match error:
+        case InvalidFields(faults=faults):
+            return {"errors": [{"field": field, "detail": fault} for field, fault in faults.items()]}
+        case InvalidSchedule(field=field, part=part, position=position):
+            return {"field": field, "part": part, "position": position}
+        case Invalid(field=str(field)):
+            return {"field": field}
+        case _:
+            return {}

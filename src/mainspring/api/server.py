@@ -1,0 +1,91 @@
+"""The web server inside our own process: our sockets, our signals, our log lines."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator, Sequence
+
+import uvicorn
+from fastapi import FastAPI
+
+from mainspring.errors import ConfigurationError
+
+BACKLOG = 2048
+GRACE = 5
+"""Seconds that open requests have to end once the server was asked to stop."""
+
+
+def bind(host: str, ports: Sequence[int]) -> list[socket.socket]:
+    """Sockets of *host* where connections wait until they are served; ConfigurationError if one can't be had."""
+    with contextlib.ExitStack() as closing:
+        bound = [closing.enter_context(_bind(host, port)) for port in ports]
+        closing.pop_all()
+        return bound
+
+
+def url_of(bound: socket.socket) -> str:
+    """Where a browser finds it."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class Server:
+    """Serves an application on bound sockets until it is stopped."""
+
+    def __init__(self, app: FastAPI, sockets: Sequence[socket.socket]) -> None:
+        self._sockets = list(sockets)
+        self._server = _Embedded(
+            uvicorn.Config(
+                app,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                backlog=BACKLOG,
+                timeout_graceful_shutdown=GRACE,
+            )
+        )
+
+    @property
+    def started(self) -> bool:
+        """Whether it answers."""
+        return self._server.started and not self._server.should_exit
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Answer requests until *stop* is set, then let the open ones end."""
+        stopping = asyncio.create_task(self._stop_after(stop))
+        try:
+            await self._server.serve(self._sockets)
+        finally:
+            stopping.cancel()
+            for each in self._sockets:
+                each.close()
+
+    async def _stop_after(self, stop: asyncio.Event) -> None:
+        await stop.wait()
+        self._server.should_exit = True
+
+
+class _Embedded(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the process: it has more to stop than a server."""
+        yield
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except OSError as error:
+        raise ConfigurationError(f"the host {host!r} can't be resolved; set --host to an address of ours") from error
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        bound.listen(BACKLOG)
+    except OSError as error:
+        bound.close()
+        raise ConfigurationError(
+            f"port {port} of {host} can't be used ({error.strerror}); choose another with --port"
+        ) from error
+    return bound

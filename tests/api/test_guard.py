@@ -1,0 +1,62 @@
+import io
+
+import aiohttp
+import pytest
+
+JOBS = "/api/v1/jobs"
+JOB = b'{"handler":"test.echo"}'
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ({"Content-Type": "text/plain"}, 415, "unsupported_media_type"),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, 415, "unsupported_media_type"),
+        ({**JSON, "Host": "attacker.example"}, 403, "foreign_host"),
+        ({**JSON, "Host": "127.0.0.1.attacker.example:8080"}, 403, "foreign_host"),
+        ({**JSON, "Host": "[::1"}, 403, "foreign_host"),
+        ({**JSON, "Origin": "https://attacker.example"}, 403, "foreign_origin"),
+        ({**JSON, "Origin": "null"}, 403, "foreign_origin"),
+        ({**JSON, "Host": "localhost:1", "Origin": "http://localhost:2"}, 403, "foreign_origin"),
+    ],
+)
+async def test_a_foreign_page_cannot_post_a_job(
+    client: aiohttp.ClientSession, headers: dict[str, str], status: int, code: str
+) -> None:
+    async with client.post(JOBS, data=JOB, headers=headers) as response:
+        assert response.status == status
+        assert (await response.json(content_type=None))["error"] == code
+    async with client.get(JOBS) as response:
+        assert (await response.json())["items"] == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "localhost:8080"},
+        {"Host": "[::1]:8080"},
+        {"Host": "LOCALHOST"},
+        {"Host": "localhost:1", "Origin": "http://localhost:1"},
+        {"Content-Type": "application/json; charset=utf-8"},
+    ],
+)
+async def test_our_own_page_and_programs_can(client: aiohttp.ClientSession, headers: dict[str, str]) -> None:
+    async with client.post(JOBS, data=JOB, headers={**JSON, **headers}) as response:
+        assert response.status == 201
+
+
+async def test_a_body_that_is_too_long_is_refused(client: aiohttp.ClientSession) -> None:
+    body = io.BytesIO(b'{"handler":"test.echo","payload":"' + b"x" * 1_100_000 + b'"}')
+    async with client.post(JOBS, data=body, headers=JSON) as response:
+        assert response.status == 413
+        assert (await response.json(content_type=None))["error"] == "http"
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nowhere", 404), ("DELETE", JOBS, 405)])
+async def test_what_does_not_exist_is_a_problem_too(
+    client: aiohttp.ClientSession, method: str, path: str, status: int
+) -> None:
+    async with client.request(method, path) as response:
+        assert response.status == status
+        assert response.content_type == "application/problem+json"

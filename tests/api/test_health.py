@@ -1,0 +1,62 @@
+from dataclasses import replace
+from unittest.mock import AsyncMock
+
+import aiohttp
+import pytest
+
+from mainspring.adapters.sqlite.store import SqliteStore
+from mainspring.api.app import create_app, create_probes
+from mainspring.api.ports import ApiPorts
+from mainspring.errors import StoreUnavailable
+from mainspring.testing.factories import a_session
+from tests.api.serving import served
+
+
+async def test_all_is_well(client: aiohttp.ClientSession, store: SqliteStore) -> None:
+    await store.sessions.open(a_session("worker-7", capacity=4))
+    async with client.get("/api/v1/health") as response:
+        body = await response.json()
+    assert response.status == 200
+    assert (body["status"], body["database"]["status"], body["queue"]["running"]) == ("healthy", "up", 0)
+    assert body["workers"] == 1
+    async with client.get("/api/v1/workers") as response:
+        [worker] = (await response.json())["items"]
+    assert (worker["id"], worker["capacity"], worker["executing"]) == ("worker-7", 4, 0)
+
+
+@pytest.mark.parametrize(("path", "text"), [("/healthz", "OK"), ("/readyz", "READY")])
+async def test_probes_answer_in_plain_text(client: aiohttp.ClientSession, path: str, text: str) -> None:
+    async with client.get(path) as response:
+        assert (response.status, await response.text(), response.content_type) == (200, text, "text/plain")
+
+
+async def test_without_its_store_nothing_is_well(ports: ApiPorts) -> None:
+    views = AsyncMock()
+    views.now.side_effect = views.job.side_effect = StoreUnavailable("the disk is busy")
+    async with served(create_app(replace(ports, views=views))) as client:
+        for path in ("/healthz", "/api/v1/health", "/"):
+            async with client.get(path) as response:
+                assert response.status == 503
+                assert "the disk is busy" in await response.text()
+        async with client.get("/api/v1/jobs/00000000-0000-7000-8000-000000000000") as response:
+            assert (response.status, response.headers["Retry-After"]) == (503, "1")
+            assert (await response.json(content_type=None))["error"] == "store_unavailable"
+
+
+async def test_a_role_without_the_api_shows_its_probes_only(ports: ApiPorts) -> None:
+    async with served(create_probes(replace(ports, ready=lambda: False))) as client:
+        async with client.get("/readyz") as response:
+            assert (response.status, await response.text()) == (503, "NOT READY")
+        async with client.get("/healthz") as response:
+            assert response.status == 200
+        async with client.get("/api/v1/jobs") as response:
+            assert response.status == 404
+
+
+async def test_what_nobody_expected_is_a_problem_without_details(ports: ApiPorts) -> None:
+    views = AsyncMock()
+    views.job.side_effect = ZeroDivisionError("secret")
+    path = "/api/v1/jobs/00000000-0000-7000-8000-000000000000"
+    async with served(create_app(replace(ports, views=views))) as client, client.get(path) as response:
+        assert response.status == 500
+        assert "secret" not in await response.text()
