@@ -1,4 +1,4 @@
-"""Sessions: alive until their time is up, never again afterwards."""
+"""Sessions: kept alive by beats, ended by a close or a burial, never revived."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,10 +40,10 @@ class MemorySessions:
         return identity
 
     async def beat(self, by: SessionId, news: News) -> Heard | None:
-        """A session whose time is up has ended, buried or not."""
+        """A session whose time is up lives on if its beat comes before its burial."""
         session = self._tables.sessions.get(by)
         now = self._tables.now()
-        if session is None or session.expires_at <= now:
+        if session is None or session.ended:
             return None
         skew = news.clock - now if news.clock else timedelta(0)
         session.member = replace(session.member, executing=news.executing, beat_at=now, skew=skew)
@@ -55,25 +55,26 @@ class MemorySessions:
         )
 
     async def close(self, by: SessionId) -> None:
-        """Its time is up now."""
+        """At once, and for good."""
         session = self._tables.sessions.get(by)
-        if session is not None:
-            session.expires_at = min(session.expires_at, self._tables.now())
+        if session is not None and not session.ended:
+            session.ended, session.expires_at = True, self._tables.now()
 
     async def live(self, role: Role) -> Sequence[Member]:
         """By name, then by age."""
         members = [
             session.member
             for session in self._tables.sessions.values()
-            if session.member.role is role and session.expires_at > self._tables.now()
+            if session.member.role is role and not session.ended and session.expires_at > self._tables.now()
         ]
         return sorted(members, key=lambda member: (member.name, member.id))
 
     async def bury(self, limit: int) -> Sequence[SessionId]:
-        """Time has ended them already; here they are only found."""
+        """All of them at once."""
+        for session in self._tables.sessions.values():
+            session.ended = session.ended or session.expires_at <= self._tables.now()
         holding = set(self._tables.holders.values())
-        now = self._tables.now()
-        ended = (key for key, session in self._tables.sessions.items() if session.expires_at <= now)
+        ended = (key for key, session in self._tables.sessions.items() if session.ended)
         return list(islice((key for key in ended if key in holding), limit))
 
     async def held(self, session: SessionId, limit: int) -> Sequence[Attempt]:

@@ -32,11 +32,12 @@ class Accepted:
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """A session, alive until *expires_at*."""
+    """A session; once *expires_at* has passed, whoever looks first may bury it."""
 
     new: NewSession
     member: Member
     expires_at: datetime
+    ended: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -145,7 +146,7 @@ class Tables:
 
 
 def _origin(run: Run) -> Origin:
-    if run.id != run.job_id:
+    if not run.one_shot:
         return Origin.RECURRING
     return Origin.IMMEDIATE if run.due_at <= run.created_at else Origin.DELAYED
 

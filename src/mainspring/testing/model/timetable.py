@@ -19,14 +19,14 @@ class MemoryTimetable:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    async def save(self, job: Job, expected: Version, skips: Sequence[Skip] = ()) -> Job:
-        """The active run belongs to the timetable: an edit that was read before a fire must not undo it."""
+    async def save(self, job: Job, expected: Job, skips: Sequence[Skip] = ()) -> Job:
+        """The active run belongs to firing."""
         stored = self._tables.jobs.get(job.id)
         if stored is None or stored.state is JobState.DELETED:
             raise NotFound(f"there is no job {job.id}")
-        if stored.version != expected:
-            raise VersionConflict(f"job {job.id} is at version {stored.version}, not {expected}")
-        saved = replace(job, version=Version(expected + 1), active_run=stored.active_run)
+        if (stored.version, stored.next_fire_at) != (expected.version, expected.next_fire_at):
+            raise VersionConflict(f"job {job.id} is at version {stored.version} and {stored.next_fire_at}")
+        saved = replace(job, version=Version(stored.version + 1), active_run=stored.active_run)
         self._tables.jobs[job.id] = saved
         for skip in skips:
             self._tables.skip(saved, skip)

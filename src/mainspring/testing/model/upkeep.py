@@ -41,7 +41,9 @@ class MemoryUpkeep:
         forgotten = {key: accepted.at for key, accepted in tables.accepted.items() if accepted.id not in live}
         yield from _old(tables.accepted, forgotten, cut)
         holding = set(tables.holders.values())
-        idle = {key: session.expires_at for key, session in tables.sessions.items() if key not in holding}
+        idle = {
+            key: session.expires_at for key, session in tables.sessions.items() if session.ended and key not in holding
+        }
         yield from _old(tables.sessions, idle, cut)
 
     def _blobs_in_use(self) -> set[BlobId | None]:

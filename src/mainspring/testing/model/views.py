@@ -79,7 +79,7 @@ class MemoryViews:
 
     def _records(self) -> list[JobRecord]:
         standing = [job for job in self._tables.jobs.values() if job.state is not JobState.DELETED]
-        one_shots = [_one_shot(run) for run in self._visible() if run.id == run.job_id]
+        one_shots = [_one_shot(run) for run in self._visible() if run.one_shot]
         return [JobRecord(job=job, run=self._shown(job.id)) for job in (*standing, *one_shots)]
 
     def _shown(self, job_id: JobId) -> Run | None:

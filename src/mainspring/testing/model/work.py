@@ -70,7 +70,7 @@ class MemoryWork:
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
         """Take the best of each lane in turn."""
         session = self._tables.sessions.get(by)
-        if session is None or session.expires_at <= self._tables.now():
+        if session is None or session.ended:
             raise SessionLost(f"session {by} has ended")
         queues = [deque(self._ready(lane)) for lane in dict.fromkeys(lanes)]
         taken: list[Run] = []
