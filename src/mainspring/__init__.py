@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mainspring.worker.context import Context as Context
     from mainspring.worker.flow import Abandon as Abandon
+    from mainspring.worker.flow import Fail as Fail
     from mainspring.worker.flow import RetryAfter as RetryAfter
     from mainspring.worker.flow import Snooze as Snooze
     from mainspring.worker.registry import handler as handler
@@ -14,6 +15,7 @@ __version__ = "0.1.0"
 _EXPORTS = {
     "Abandon": "mainspring.worker.flow",
     "Context": "mainspring.worker.context",
+    "Fail": "mainspring.worker.flow",
     "RetryAfter": "mainspring.worker.flow",
     "Snooze": "mainspring.worker.flow",
     "handler": "mainspring.worker.registry",

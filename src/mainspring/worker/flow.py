@@ -15,6 +15,10 @@ class Snooze(Flow):
         self.delay = delay
 
 
+class Fail(Flow):
+    """An ordinary failure in one's own words: the text is the run's error, without a type and a trace around it."""
+
+
 class Abandon(Flow):
     """A failure that will stay one: the run goes straight to the dead letters."""
 

@@ -6,7 +6,7 @@ import traceback
 from typing import Any
 
 from mainspring.domain.outcome import Failed, Snoozed
-from mainspring.worker.flow import Abandon, RetryAfter, Snooze
+from mainspring.worker.flow import Abandon, Fail, RetryAfter, Snooze
 
 MAX_INLINE_RESULT = 4096
 """Results over this many bytes go to the blobs."""
@@ -35,7 +35,7 @@ def failure_of(error: BaseException) -> Failed | Snoozed:
             return Failed(error=str(error), retry_after=delay)
         case Abandon():
             return Failed(error=str(error) or "abandoned", permanent=True)
-        case UnusableResult():
+        case Fail() | UnusableResult():
             return Failed(error=str(error))
         case asyncio.CancelledError():
             return Failed(error="CancelledError: the handler cancelled itself")

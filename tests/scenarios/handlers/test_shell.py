@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.worker.flow import Abandon
-from mainspring.worker.handlers.failure import Failure
+from mainspring.worker.flow import Abandon, Fail
 from tests.scenarios.handlers.programs import a_shell, names_in, script
 from tests.unit.handlers.contexts import JOB, RUN, a_context, output_of
 
@@ -89,13 +88,13 @@ async def test_a_long_script_leaves_no_file_behind(tmp_path: Path, monkeypatch: 
 
 
 async def test_an_exit_code_is_a_failure_with_the_last_lines() -> None:
-    with a_shell() as shell, pytest.raises(Failure) as failed:
+    with a_shell() as shell, pytest.raises(Fail) as failed:
         await shell.script("for n in 1 2 3 4; do echo line $n; done; exit 3", a_context())
     assert str(failed.value) == "exit code 3: line 2\nline 3\nline 4"
 
 
 async def test_a_failure_without_output_is_short() -> None:
-    with a_shell() as shell, pytest.raises(Failure) as failed:
+    with a_shell() as shell, pytest.raises(Fail) as failed:
         await shell.command({"command": "false"}, a_context())
     assert str(failed.value) == "exit code 1"
 
@@ -104,7 +103,7 @@ async def test_a_failure_without_output_is_short() -> None:
     ("number", "name"), [(9, "killed by SIGKILL"), (11, "killed by SIGSEGV"), (40, "killed by signal 40")]
 )
 async def test_a_signal_is_named(number: int, name: str) -> None:
-    with a_shell() as shell, pytest.raises(Failure, match=name):
+    with a_shell() as shell, pytest.raises(Fail, match=name):
         await shell.script(f"kill -{number} $$", a_context())
 
 
@@ -173,7 +172,7 @@ async def test_a_full_process_table_may_pass(monkeypatch: pytest.MonkeyPatch) ->
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr("mainspring.worker.handlers.processes._start", refuse)
-    with a_shell() as shell, pytest.raises(Failure, match="can't start '/bin/sh': Resource temporarily unavailable"):
+    with a_shell() as shell, pytest.raises(Fail, match="can't start '/bin/sh': Resource temporarily unavailable"):
         await shell.script("true", a_context())
 
 

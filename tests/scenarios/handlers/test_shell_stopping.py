@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.testing.clock import ManualClock
-from mainspring.worker.handlers.failure import Failure
+from mainspring.worker.flow import Fail
 from mainspring.worker.handlers.shell import GRACE
 from tests.scenarios.handlers.programs import a_shell, alive, gone, number_in, script, written
 from tests.unit.handlers.contexts import a_context, output_of
@@ -153,5 +153,5 @@ async def test_a_guardian_that_dies_is_replaced(tmp_path: Path) -> None:
         # What is still watched when the handlers are closed is killed by the guardian alone.
         shell.close()
         assert await gone(grandchild)
-        with pytest.raises(Failure, match="killed by SIGKILL"):
+        with pytest.raises(Fail, match="killed by SIGKILL"):
             await task

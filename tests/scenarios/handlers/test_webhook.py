@@ -9,8 +9,7 @@ import pytest
 from aiohttp import web
 
 from mainspring.testing.clock import START
-from mainspring.worker.flow import Abandon, RetryAfter
-from mainspring.worker.handlers.failure import Failure
+from mainspring.worker.flow import Abandon, Fail, RetryAfter
 from mainspring.worker.handlers.webhook import KEPT_OF_ANSWER, READ_OF_ANSWER
 from tests.scenarios.handlers.receiver import answering, calling, receiving
 from tests.unit.handlers.contexts import JOB, RUN, a_context
@@ -66,7 +65,7 @@ async def test_without_a_secret_nothing_is_signed() -> None:
 async def test_redirects_are_not_followed(status: int) -> None:
     async with receiving() as inner:
         async with receiving(answering(status, headers={"Location": inner.url})) as receiver, calling() as webhook:
-            with pytest.raises(Failure, match="redirects are not followed"):
+            with pytest.raises(Fail, match="redirects are not followed"):
                 await webhook({"url": receiver.url}, a_context())
         assert len(receiver.requests) == 1
         assert inner.requests == []
@@ -135,7 +134,7 @@ async def test_an_answer_that_is_not_complete_within_the_timeout_is_a_failure(be
 
     async with await asyncio.start_server(hold, "127.0.0.1", 0) as server, calling() as webhook:
         port = server.sockets[0].getsockname()[1]
-        with pytest.raises(Failure, match=r"no complete answer from 127\.0\.0\.1 within 0\.1 s"):
+        with pytest.raises(Fail, match=r"no complete answer from 127\.0\.0\.1 within 0\.1 s"):
             await webhook({"url": f"http://127.0.0.1:{port}/", "timeout": 100}, a_context())
         await gone.wait()
 
@@ -162,7 +161,7 @@ async def test_nobody_listening_is_a_failure() -> None:
     async with receiving() as receiver:
         pass
     async with calling() as webhook:
-        with pytest.raises(Failure, match=r"the call to 127\.0\.0\.1 failed"):
+        with pytest.raises(Fail, match=r"the call to 127\.0\.0\.1 failed"):
             await webhook({"url": receiver.url}, a_context())
 
 
@@ -173,7 +172,7 @@ async def test_a_connection_that_breaks_is_a_failure() -> None:
 
     async with await asyncio.start_server(break_off, "127.0.0.1", 0) as server, calling() as webhook:
         port = server.sockets[0].getsockname()[1]
-        with pytest.raises(Failure, match=r"the call to 127\.0\.0\.1 failed"):
+        with pytest.raises(Fail, match=r"the call to 127\.0\.0\.1 failed"):
             await webhook({"url": f"http://127.0.0.1:{port}/"}, a_context())
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.worker.flow import Abandon
-from mainspring.worker.handlers.failure import Failure
+from mainspring.worker.flow import Abandon, Fail
 from mainspring.worker.handlers.policy import NetworkPolicy, parse_networks
 from mainspring.worker.handlers.target import system_resolve
 from mainspring.worker.handlers.transport import open_session
@@ -112,7 +111,7 @@ async def test_a_slow_name_server_counts_against_the_timeout() -> None:
         raise AssertionError(host, port)
 
     async with calling(resolve=silent) as webhook:
-        with pytest.raises(Failure, match="no complete answer"):
+        with pytest.raises(Fail, match="no complete answer"):
             await webhook({"url": "http://slow.example/", "timeout": 50}, a_context())
 
 
@@ -136,6 +135,6 @@ async def test_over_tls_the_name_is_asked_for_and_the_certificate_is_checked(tmp
     server = await asyncio.start_server(never, "127.0.0.1", 0, ssl=server_side)
     async with server, calling(resolve=Rebinding(["127.0.0.1"])) as webhook:
         port = server.sockets[0].getsockname()[1]
-        with pytest.raises(Failure, match="certificate verify failed"):
+        with pytest.raises(Fail, match="certificate verify failed"):
             await webhook({"url": f"https://rebind.example:{port}/"}, a_context())
     assert asked == ["rebind.example"]

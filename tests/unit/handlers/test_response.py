@@ -3,8 +3,7 @@ from datetime import timedelta
 import pytest
 
 from mainspring.testing.clock import START
-from mainspring.worker.flow import Abandon, RetryAfter
-from mainspring.worker.handlers.failure import Failure
+from mainspring.worker.flow import Abandon, Fail, RetryAfter
 from mainspring.worker.handlers.response import Answer, judge_answer, parse_retry_after
 
 
@@ -21,7 +20,7 @@ def test_2xx_is_success_and_its_body_the_result(status: int) -> None:
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 599])
 def test_what_may_pass_is_tried_again_by_the_policy(status: int) -> None:
-    with pytest.raises(Failure, match=f"example.com answered {status}"):
+    with pytest.raises(Fail, match=f"example.com answered {status}"):
         judge(status)
 
 
@@ -40,12 +39,12 @@ def test_a_wrong_request_is_not_tried_again(status: int) -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 304])
 def test_a_redirect_is_a_failure(status: int) -> None:
-    with pytest.raises(Failure, match="redirects are not followed"):
+    with pytest.raises(Fail, match="redirects are not followed"):
         judge(status)
 
 
 def test_a_failure_quotes_the_beginning_of_the_answer() -> None:
-    with pytest.raises(Failure) as failed:
+    with pytest.raises(Fail) as failed:
         judge(500, body="out of\n  paper " + "x" * 1000)
     assert str(failed.value).startswith("example.com answered 500 Internal Server Error: out of paper xxx")
     assert len(str(failed.value)) < 400

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from mainspring.domain.outcome import Failed
 from mainspring.testing.clock import ManualClock
 from mainspring.worker.context import Context
-from mainspring.worker.flow import Abandon
+from mainspring.worker.flow import Abandon, Fail
 from mainspring.worker.handlers.cleanup import Cleanup
-from mainspring.worker.handlers.failure import Failure
 from mainspring.worker.handlers.simulate import Simulate
 from mainspring.worker.handlers.trial import Delay, echo, log
+from mainspring.worker.outcomes import failure_of
 from tests.unit.handlers.contexts import a_context, output_of
 
 
@@ -71,9 +72,9 @@ async def test_delay_lasts_five_seconds_unless_told_otherwise() -> None:
 
 async def test_delay_fails_with_exactly_the_given_text() -> None:
     payload = {"durationMs": 0, "shouldFail": True, "failMessage": "as ordered"}
-    with pytest.raises(Failure) as failed:
+    with pytest.raises(Fail) as failed:
         await Delay(clock=ManualClock())(payload, a_context())
-    assert str(failed.value) == "as ordered"
+    assert failure_of(failed.value) == Failed(error="as ordered")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ async def test_simulated_work_fails_as_often_as_its_rate_says(drawn: float, rate
     work = Simulate(clock=ManualClock(), random=Chance(drawn))
     payload = {"execution_time_ms": 0, "fail_rate": rate, "payload": {"any": "thing"}}
     if fails:
-        with pytest.raises(Failure):
+        with pytest.raises(Fail):
             await work(payload, a_context())
     else:
         assert await work(payload, a_context()) == {"execution_time_ms": 0}

@@ -3,8 +3,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from mainspring.worker.flow import Abandon
-from mainspring.worker.handlers.failure import Failure
+from mainspring.worker.flow import Abandon, Fail
 from mainspring.worker.handlers.policy import NetworkPolicy
 from mainspring.worker.handlers.target import Target, read_url, resolve_checked
 
@@ -141,7 +140,7 @@ async def test_a_refusal_does_not_tell_what_a_name_means_inside() -> None:
 
 
 async def test_a_name_without_addresses_may_have_some_later() -> None:
-    with pytest.raises(Failure, match=r"can't resolve name\.example: it has no address"):
+    with pytest.raises(Fail, match=r"can't resolve name\.example: it has no address"):
         await resolve_checked(a_target(), NetworkPolicy(), answering())
 
 
@@ -149,5 +148,5 @@ async def test_a_resolver_that_fails_may_answer_later() -> None:
     async def broken(host: str, port: int) -> Sequence[str]:
         raise OSError(f"no answer for {host}:{port}")
 
-    with pytest.raises(Failure, match=r"can't resolve name\.example: no answer"):
+    with pytest.raises(Fail, match=r"can't resolve name\.example: no answer"):
         await resolve_checked(a_target(), NetworkPolicy(trusted=True), broken)

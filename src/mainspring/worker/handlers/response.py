@@ -15,8 +15,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
-from mainspring.worker.flow import Abandon, RetryAfter
-from mainspring.worker.handlers.failure import Failure
+from mainspring.worker.flow import Abandon, Fail, RetryAfter
 
 LONGEST_RETRY_AFTER = timedelta(hours=1)
 _MAY_PASS = frozenset({408, 425, 429})
@@ -41,10 +40,10 @@ def judge_answer(answer: Answer, host: str, now: datetime) -> Mapping[str, Any]:
     message = _describe(answer, host)
     if status in _MAY_PASS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         delay = parse_retry_after(answer.retry_after, now)
-        raise Failure(message) if delay is None else RetryAfter(delay, message)
+        raise Fail(message) if delay is None else RetryAfter(delay, message)
     if status >= HTTPStatus.BAD_REQUEST:
         raise Abandon(message)
-    raise Failure(f"{message} (redirects are not followed)" if status >= HTTPStatus.MULTIPLE_CHOICES else message)
+    raise Fail(f"{message} (redirects are not followed)" if status >= HTTPStatus.MULTIPLE_CHOICES else message)
 
 
 def parse_retry_after(text: str | None, now: datetime) -> timedelta | None:

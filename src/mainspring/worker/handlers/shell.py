@@ -19,8 +19,7 @@ from typing import Any
 
 from mainspring.ports.time import Clock
 from mainspring.worker.context import Context
-from mainspring.worker.flow import Abandon
-from mainspring.worker.handlers.failure import Failure
+from mainspring.worker.flow import Abandon, Fail
 from mainspring.worker.handlers.guardian import Guardian
 from mainspring.worker.handlers.payload import Fields
 from mainspring.worker.handlers.processes import Group, Program
@@ -133,7 +132,7 @@ def _start(program: Program, guardian: Guardian, context: Context) -> Group:
         ) from None
     except OSError as error:
         message = f"can't start {command!r}: {error.strerror}"
-        raise (Abandon if error.errno in _WILL_STAY else Failure)(message) from None
+        raise (Abandon if error.errno in _WILL_STAY else Fail)(message) from None
 
 
 def _judge(status: int, tail: str, context: Context) -> Mapping[str, int]:
@@ -143,7 +142,7 @@ def _judge(status: int, tail: str, context: Context) -> Mapping[str, int]:
         # It ended because it was asked to; why it was asked, only the worker knows.
         raise asyncio.CancelledError
     lines = "\n".join(tail.splitlines()[-_LINES_OF_ERROR:]).strip()
-    raise Failure(_describe(status) + (f": {lines}" if lines else ""))
+    raise Fail(_describe(status) + (f": {lines}" if lines else ""))
 
 
 def _describe(status: int) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from mainspring.ports.time import Clock, Random
 from mainspring.worker.context import Context
-from mainspring.worker.handlers.failure import Failure
+from mainspring.worker.flow import Fail
 from mainspring.worker.handlers.payload import Fields
 from mainspring.worker.handlers.stopping import stoppable
 
@@ -27,5 +27,5 @@ class Simulate:
         fail_rate = fields.number("fail_rate", 0, low=0, high=1)
         await stoppable(context, self._clock.sleep(timedelta(milliseconds=milliseconds)))
         if self._random.uniform() < fail_rate:
-            raise Failure("Simulated failure")
+            raise Fail("Simulated failure")
         return {"execution_time_ms": milliseconds}

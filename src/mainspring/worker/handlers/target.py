@@ -13,9 +13,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from yarl import URL
 
-from mainspring.worker.flow import Abandon
+from mainspring.worker.flow import Abandon, Fail
 from mainspring.worker.handlers.addresses import Address
-from mainspring.worker.handlers.failure import Failure
 from mainspring.worker.handlers.policy import NetworkPolicy
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -74,11 +73,11 @@ async def _look_up(target: Target, resolve: Resolve) -> Sequence[Address]:
     try:
         found = await resolve(target.host, target.port)
     except (OSError, UnicodeError) as error:
-        raise Failure(f"can't resolve {target.host}: {error}") from None
+        raise Fail(f"can't resolve {target.host}: {error}") from None
     # The order is the resolver's preference; repetitions would only be tried twice.
     addresses = list(dict.fromkeys(ip_address(text) for text in found))
     if not addresses:
-        raise Failure(f"can't resolve {target.host}: it has no address")
+        raise Fail(f"can't resolve {target.host}: it has no address")
     return addresses
 
 

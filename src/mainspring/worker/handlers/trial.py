@@ -6,8 +6,7 @@ from typing import Any
 
 from mainspring.ports.time import Clock
 from mainspring.worker.context import Context
-from mainspring.worker.flow import Abandon
-from mainspring.worker.handlers.failure import Failure
+from mainspring.worker.flow import Abandon, Fail
 from mainspring.worker.handlers.payload import Fields
 from mainspring.worker.handlers.stopping import stoppable
 
@@ -43,5 +42,5 @@ class Delay:
         message = fields.text("failMessage", "Simulated failure")
         await stoppable(context, self._clock.sleep(timedelta(milliseconds=milliseconds)))
         if fails:
-            raise Failure(message)
+            raise Fail(message)
         return {"durationMs": milliseconds}

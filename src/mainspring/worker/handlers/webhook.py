@@ -14,7 +14,7 @@ import aiohttp
 
 from mainspring.ports.time import Clock
 from mainspring.worker.context import Context
-from mainspring.worker.handlers.failure import Failure
+from mainspring.worker.flow import Fail
 from mainspring.worker.handlers.policy import NetworkPolicy
 from mainspring.worker.handlers.request import Request, read_request
 from mainspring.worker.handlers.response import Answer, judge_answer
@@ -57,9 +57,9 @@ class Webhook:
                 with connecting_only_to(addresses):
                     return await self._send(request, message)
         except TimeoutError:
-            raise Failure(f"no complete answer from {host} within {request.timeout.total_seconds():g} s") from None
+            raise Fail(f"no complete answer from {host} within {request.timeout.total_seconds():g} s") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise Failure(f"the call to {host} failed: {str(error) or type(error).__name__}") from None
+            raise Fail(f"the call to {host} failed: {str(error) or type(error).__name__}") from None
 
     async def _send(self, request: Request, message: str) -> Answer:
         if self._session is None:
