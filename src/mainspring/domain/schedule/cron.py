@@ -84,7 +84,7 @@ class _Search:
         found = self._forward(local, after)
         if after < fold.at and (found is None or found >= fold.at):
             # The first pass is over: the second one begins with local times that lie before *local*.
-            return self._forward(fold.begins - _SECOND, fold.at - _SECOND)
+            return self._forward(fold.begins - _SECOND, after)
         return found
 
     def previous(self, before: datetime) -> datetime | None:
