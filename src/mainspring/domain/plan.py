@@ -1,6 +1,6 @@
 """The timetable's decisions as data. `plan` alone decides misfire and overlap; whoever applies an advance copies it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import islice
@@ -17,6 +17,8 @@ LOOK_AGAIN = timedelta(seconds=1)
 """While a run is waited for; its end tells nobody."""
 LOOK_AGAIN_SOON = timedelta(milliseconds=200)
 """While a run that was told to stop is waited for."""
+LOOK_AGAIN_LATER = timedelta(minutes=1)
+"""While a job can't be planned at all."""
 
 
 class SkipReason(StrEnum):
@@ -92,7 +94,14 @@ def plan(due: DueJob, now: datetime) -> Advance:
         return _decided(job, moments, newest, runs=(newest,), skips=missed + passed_over)
     if job.terms.overlap is Overlap.SKIP:
         return _decided(job, moments, newest, skips=(*missed, skipped(job, to_run, newest, SkipReason.OVERLAP)))
-    return _undecided(job, moments.first, now)
+    if job.terms.overlap is Overlap.REPLACE:
+        return replace(_undecided(job, moments.first, now, LOOK_AGAIN_SOON), cancel=job.active_run)
+    return _undecided(job, moments.first, now, LOOK_AGAIN)
+
+
+def postponed(due: DueJob, now: datetime) -> Advance:
+    """Decide nothing for a job that `plan` can't plan, and keep it from standing before the others meanwhile."""
+    return _undecided(due.job, due.job.next_fire_at or now, now, LOOK_AGAIN_LATER)
 
 
 def skipped(job: Job, moments: Moments, last: datetime, reason: SkipReason) -> Skip:
@@ -147,10 +156,8 @@ def _decided(
     )
 
 
-def _undecided(job: Job, first: datetime, now: datetime) -> Advance:
-    """The active run must end first; what has come by then is decided then."""
-    replacing = job.terms.overlap is Overlap.REPLACE
-    look_again = LOOK_AGAIN_SOON if replacing else LOOK_AGAIN
+def _undecided(job: Job, first: datetime, now: datetime, look_again: timedelta) -> Advance:
+    """Everything stays as it is; what has come by the next look is decided then."""
     return Advance(
         job_id=job.id,
         expected_version=job.version,
@@ -159,7 +166,6 @@ def _undecided(job: Job, first: datetime, now: datetime) -> Advance:
         next_fire_at=first,
         wake_at=now + look_again,
         active_run=job.active_run,
-        cancel=job.active_run if replacing else None,
         look_again=look_again,
     )
 

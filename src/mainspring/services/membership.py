@@ -1,0 +1,78 @@
+"""A scheduler process among others: its own session, and who else is alive."""
+
+import asyncio
+from datetime import timedelta
+
+import structlog
+
+from mainspring.domain.ids import SessionId
+from mainspring.errors import SessionLost, StoreError
+from mainspring.ports.sessions import News, NewSession, Role, Sessions
+from mainspring.ports.time import Clock, Random
+from mainspring.services.loop import repeat
+from mainspring.services.ownership import owner
+
+LOOK = timedelta(seconds=1)
+"""How long a colleague that took its leave goes unnoticed."""
+
+_log = structlog.get_logger()
+
+
+class Membership:
+    """Keeps one session alive, opens another when it was lost, and closes it at the end."""
+
+    def __init__(self, sessions: Sessions, clock: Clock, random: Random, *, session: NewSession) -> None:
+        self._sessions = sessions
+        self._clock = clock
+        self._random = random
+        self._new = session
+        self._id: SessionId | None = None
+        self._beat_at = 0.0
+        self._members: tuple[str, ...] = ()
+
+    def owns(self, work: str) -> bool:
+        """Whether *work* falls to this process among those that were alive at the last look."""
+        return owner(work, self._members) == self._new.name
+
+    async def step(self) -> timedelta:
+        """Be alive, and see who else is."""
+        if self._id is None or self._clock.monotonic() >= self._beat_at:
+            await self._live_on()
+        self._members = tuple(member.name for member in await self._sessions.live(Role.SCHEDULER))
+        return min(LOOK, self._new.ttl / 3)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Be a member until *stop* is set."""
+        try:
+            await repeat(
+                self.step, stop, service="membership", clock=self._clock, random=self._random, wait=self._clock.sleep
+            )
+        finally:
+            await self._close()
+
+    async def _live_on(self) -> None:
+        if self._id is not None and not await self._beat(self._id):
+            _log.warning("session.lost", session=self._id, name=self._new.name)
+            self._id = None
+        if self._id is None:
+            self._id = await self._sessions.open(self._new)
+            _log.info("session.opened", session=self._id, name=self._new.name)
+        self._beat_at = self._clock.monotonic() + (self._new.ttl / 3).total_seconds()
+
+    async def _beat(self, session: SessionId) -> bool:
+        try:
+            return await self._sessions.beat(session, News(clock=self._clock.now())) is not None
+        except SessionLost:
+            return False
+
+    async def _close(self) -> None:
+        """Let others take over at once; if the store can't be told, they will when the session's time is up."""
+        if self._id is None:
+            return
+        session, self._id, self._members = self._id, None, ()
+        try:
+            await self._sessions.close(session)
+        except StoreError as error:
+            _log.warning("session.not_closed", session=session, error=repr(error))
+        else:
+            _log.info("session.closed", session=session, name=self._new.name)

@@ -1,0 +1,96 @@
+"""Wakes workers on time: sleeps to the moment when a lane's next run is due and signals that lane.
+
+So workers needn't all look at every due moment. Without a ticker they still poll: it costs time, never a run.
+"""
+
+import asyncio
+from datetime import timedelta
+
+from mainspring.domain.ids import Lane
+from mainspring.ports.sessions import Role, Sessions
+from mainspring.ports.signals import Signals, lane_topic
+from mainspring.ports.time import Clock, Random
+from mainspring.ports.work import Work
+from mainspring.services.loop import repeat
+from mainspring.services.ownership import Owns, ticking
+
+POLL = timedelta(seconds=1)
+"""No sleep is longer, and due work that nobody claims is signalled again this often."""
+QUIET = timedelta(milliseconds=5)
+"""At most one look, and one signal per lane, in this time."""
+
+_POLL, _QUIET = POLL.total_seconds(), QUIET.total_seconds()
+_LONG_AGO = float("-inf")
+
+
+class Ticker:
+    """Knows, per lane of its own, when to signal next and when it did last; in seconds of the monotonic clock."""
+
+    def __init__(
+        self, work: Work, sessions: Sessions, signals: Signals, clock: Clock, random: Random, *, owns: Owns
+    ) -> None:
+        self._work = work
+        self._sessions = sessions
+        self._signals = signals
+        self._clock = clock
+        self._random = random
+        self._owns = owns
+        self._served: tuple[Lane, ...] = ()
+        self._served_at = _LONG_AGO
+        self._lanes: tuple[Lane, ...] = ()
+        self._looked_at = _LONG_AGO
+        self._signal_at: dict[Lane, float] = {}
+        self._signalled_at: dict[Lane, float] = {}
+
+    async def step(self) -> timedelta:
+        """Signal lanes whose moment has come, look for the next moments, and return the wait until the first."""
+        await self._signal()
+        if self._clock.monotonic() < self._looked_at + _QUIET:
+            return self._until(min([self._looked_at + _QUIET, *self._signal_at.values()]))
+        await self._look()
+        await self._signal()
+        return self._until(min(self._signal_at.values(), default=self._looked_at + _POLL))
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Wake workers until *stop* is set."""
+        await repeat(self.step, stop, service="ticker", clock=self._clock, random=self._random, wait=self._listen)
+
+    async def _listen(self, at_most: timedelta) -> bool:
+        """New work may be due before what is known."""
+        return await self._signals.wait(tuple(lane_topic(lane) for lane in self._lanes), at_most)
+
+    async def _signal(self) -> None:
+        now = self._clock.monotonic()
+        lanes = [lane for lane, at in self._signal_at.items() if at <= now]
+        for lane in lanes:
+            del self._signal_at[lane]
+            self._signalled_at[lane] = now
+        if lanes:
+            await self._signals.notify(tuple(lane_topic(lane) for lane in lanes))
+
+    async def _look(self) -> None:
+        await self._see_who_is_served()
+        self._lanes = tuple(lane for lane in self._served if self._owns(ticking(lane)))
+        waits = await self._work.next_wake(self._lanes) if self._lanes else {}
+        # The store's answer was true before this, so that nothing counted from here comes early.
+        self._looked_at = self._clock.monotonic()
+        self._signal_at = {}
+        for lane in self._lanes:
+            if lane in waits:
+                self._expect(lane, waits[lane].total_seconds())
+
+    async def _see_who_is_served(self) -> None:
+        if self._clock.monotonic() < self._served_at + _POLL:
+            return
+        members = await self._sessions.live(Role.WORKER)
+        self._served = tuple(sorted({lane for member in members for lane in member.lanes}))
+        self._served_at = self._clock.monotonic()
+
+    def _expect(self, lane: Lane, wait: float) -> None:
+        signalled_at = self._signalled_at.get(lane, _LONG_AGO)
+        if wait <= 0 and self._looked_at < signalled_at + _POLL:
+            return  # the workers were told, and are busy: a later look will find out whether they were all deaf
+        self._signal_at[lane] = max(self._looked_at + wait, signalled_at + _QUIET)
+
+    def _until(self, at: float) -> timedelta:
+        return timedelta(seconds=min(max(at - self._clock.monotonic(), 0), _POLL))

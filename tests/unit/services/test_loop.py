@@ -1,0 +1,116 @@
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from structlog.testing import capture_logs
+
+from mainspring.errors import StoreUnavailable
+from mainspring.services.loop import FIRST_PAUSE, LONGEST_PAUSE, pause_after, repeat, unless
+from tests.unit.services.fakes import FakeClock, FakeRandom, seconds
+
+
+class Steps:
+    """A step that follows a script and stops the loop at its end."""
+
+    def __init__(self, stop: asyncio.Event, *answers: timedelta | Exception) -> None:
+        self.stop = stop
+        self.answers = list(answers)
+
+    async def __call__(self) -> timedelta:
+        answer = self.answers.pop(0)
+        if not self.answers:
+            self.stop.set()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+async def repeated(clock: FakeClock, *answers: timedelta | Exception) -> Steps:
+    stop = asyncio.Event()
+    steps = Steps(stop, *answers)
+    await repeat(steps, stop, service="test", clock=clock, random=FakeRandom(), wait=clock.sleep)
+    return steps
+
+
+async def test_a_step_is_repeated_after_the_wait_that_it_asked_for() -> None:
+    clock = FakeClock()
+    steps = await repeated(clock, seconds(1), seconds(2), seconds(0))
+    assert steps.answers == []
+    assert clock.slept == [seconds(1), seconds(2), seconds(0)]
+
+
+async def test_nothing_is_done_once_stopped() -> None:
+    stop = asyncio.Event()
+    stop.set()
+    steps = Steps(stop, seconds(1))
+    await repeat(steps, stop, service="test", clock=FakeClock(), random=FakeRandom(), wait=FakeClock().sleep)
+    assert steps.answers == [seconds(1)]
+
+
+async def test_a_store_that_says_no_is_asked_again_ever_more_slowly() -> None:
+    clock = FakeClock()
+    no = StoreUnavailable("busy")
+    with capture_logs() as logs:
+        await repeated(clock, no, no, seconds(9), no, seconds(0))
+    pauses = [pause_after(1, 0.5), pause_after(2, 0.5), seconds(9), pause_after(1, 0.5)]
+    assert clock.slept == [*pauses, seconds(0)]
+    assert [entry["retry_in"] for entry in logs if entry["event"] == "service.failed"] == [
+        pauses[0].total_seconds(),
+        pauses[1].total_seconds(),
+        pauses[3].total_seconds(),
+    ]
+
+
+async def test_any_other_error_ends_the_loop() -> None:
+    with pytest.raises(ZeroDivisionError):
+        await repeated(FakeClock(), ZeroDivisionError(), seconds(1))
+
+
+def test_pauses_double_up_to_a_bound_and_vary_by_half() -> None:
+    assert [pause_after(failures, 0) for failures in (1, 2, 3)] == [
+        FIRST_PAUSE / 2,
+        FIRST_PAUSE,
+        FIRST_PAUSE * 2,
+    ]
+    assert pause_after(10**9, 0) == LONGEST_PAUSE / 2
+    assert pause_after(10**9, 0.999) < LONGEST_PAUSE
+
+
+async def started(main: Callable[[asyncio.Event], asyncio.Future[None]], stop: asyncio.Event) -> asyncio.Future[None]:
+    """A wait that has begun."""
+    future = main(stop)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    return future
+
+
+def waiting_for_ever(stop: asyncio.Event) -> asyncio.Future[None]:
+    async def for_ever() -> None:
+        await asyncio.Event().wait()
+
+    return asyncio.ensure_future(unless(stop, for_ever()))
+
+
+async def test_a_stop_cuts_a_wait_short() -> None:
+    stop = asyncio.Event()
+    waiting = await started(waiting_for_ever, stop)
+    assert not waiting.done()
+    stop.set()
+    await waiting
+
+
+async def test_cancelling_a_wait_cancels_what_it_waits_for() -> None:
+    waiting = await started(waiting_for_ever, asyncio.Event())
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task() and not task.cancelling()] == []
+
+
+async def test_a_wait_that_fails_is_no_secret() -> None:
+    async def failing() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await unless(asyncio.Event(), failing())

@@ -1,0 +1,102 @@
+import asyncio
+
+import pytest
+from structlog.testing import capture_logs
+
+from mainspring.domain.ids import SessionId
+from mainspring.errors import SessionLost, StoreUnavailable
+from mainspring.ports.sessions import NewSession, Role
+from mainspring.services.membership import Membership
+from mainspring.services.ownership import owner
+from tests.unit.services.fakes import FakeClock, FakeRandom, FakeSessions, member, seconds
+
+NEW = NewSession(role=Role.SCHEDULER, name="a", ttl=seconds(15))
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def sessions() -> FakeSessions:
+    return FakeSessions()
+
+
+@pytest.fixture
+def membership(sessions: FakeSessions, clock: FakeClock) -> Membership:
+    return Membership(sessions, clock, FakeRandom(), session=NEW)
+
+
+async def test_a_session_is_opened_once_and_kept_by_a_beat_every_third_of_its_time(
+    membership: Membership, sessions: FakeSessions, clock: FakeClock
+) -> None:
+    for _ in range(11):
+        await clock.sleep(await membership.step())
+    assert sessions.opened == [NEW]
+    assert sessions.beats == [1, 1]
+    assert clock.elapsed == seconds(11)
+
+
+async def test_a_short_lived_session_is_kept_too(sessions: FakeSessions, clock: FakeClock) -> None:
+    new = NewSession(role=Role.SCHEDULER, name="a", ttl=seconds(0.3))
+    assert await Membership(sessions, clock, FakeRandom(), session=new).step() == seconds(0.1)
+
+
+async def test_a_lost_session_is_followed_by_another(
+    membership: Membership, sessions: FakeSessions, clock: FakeClock
+) -> None:
+    await membership.step()
+    sessions.lost = [SessionId(1)]
+    await clock.sleep(seconds(5))
+    with capture_logs() as logs:
+        await membership.step()
+    assert len(sessions.opened) == 2
+    assert [entry["event"] for entry in logs] == ["session.lost", "session.opened"]
+
+
+async def test_a_store_that_refuses_an_ended_session_is_understood_the_same(
+    membership: Membership, sessions: FakeSessions, clock: FakeClock
+) -> None:
+    await membership.step()
+    sessions.error = SessionLost()
+    await clock.sleep(seconds(5))
+    await membership.step()
+    assert len(sessions.opened) == 2
+
+
+async def test_work_falls_to_one_of_the_live_members(membership: Membership, sessions: FakeSessions) -> None:
+    assert not membership.owns("timetable")
+    sessions.members = [member("a"), member("b"), member("w", Role.WORKER)]
+    await membership.step()
+    for work in ("one", "two", "three", "four", "five"):
+        assert membership.owns(work) == (owner(work, ["a", "b"]) == "a")
+    sessions.members = [member("a")]
+    await membership.step()
+    assert membership.owns("timetable")
+
+
+async def test_the_session_is_closed_at_the_end_and_owns_nothing_more(
+    membership: Membership, sessions: FakeSessions, clock: FakeClock
+) -> None:
+    sessions.members = [member("a")]
+    await membership.run(clock.stop_at_nap(2))
+    assert sessions.looks == [Role.SCHEDULER, Role.SCHEDULER]
+    assert sessions.closed == [1]
+    assert not membership.owns("timetable")
+
+
+async def test_a_session_that_was_never_opened_is_not_closed(membership: Membership, sessions: FakeSessions) -> None:
+    stop = asyncio.Event()
+    stop.set()
+    await membership.run(stop)
+    assert sessions.closed == []
+
+
+async def test_a_store_that_is_away_does_not_keep_a_scheduler_from_ending(
+    membership: Membership, sessions: FakeSessions, clock: FakeClock
+) -> None:
+    sessions.error = StoreUnavailable()
+    with capture_logs() as logs:
+        await membership.run(clock.stop_at_nap(1))
+    assert "session.not_closed" in [entry["event"] for entry in logs]

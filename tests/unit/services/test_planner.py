@@ -1,0 +1,155 @@
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from structlog.testing import capture_logs
+
+from mainspring.domain.ids import JobId, Lane
+from mainspring.domain.job import Job, Terms
+from mainspring.domain.plan import LOOK_AGAIN_LATER, DueJob
+from mainspring.domain.task import Task
+from mainspring.ports.signals import TIMETABLE
+from mainspring.services.planner import POLL, Planner
+from tests.unit.services.fakes import (
+    MIDNIGHT,
+    FakeClock,
+    FakeRandom,
+    FakeSignals,
+    FakeTimetable,
+    everything,
+    nothing,
+    seconds,
+)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    clock = FakeClock()
+    clock.elapsed = seconds(10)
+    return clock
+
+
+@pytest.fixture
+def signals(clock: FakeClock) -> FakeSignals:
+    return FakeSignals(clock)
+
+
+@pytest.fixture
+def timetable(clock: FakeClock) -> FakeTimetable:
+    return FakeTimetable(clock)
+
+
+@pytest.fixture
+def planner(timetable: FakeTimetable, signals: FakeSignals, clock: FakeClock) -> Planner:
+    return Planner(timetable, signals, clock, FakeRandom(), owns=everything)
+
+
+def due(number: int = 1, *, schedule: str = "@every 10s", lane: str = "default", has_moment: bool = True) -> DueJob:
+    """A job that was created at midnight, ten seconds ago, and has its first moment now."""
+    job = Job(
+        id=JobId(UUID(int=number)),
+        task=Task(handler="report", lane=Lane(lane)),
+        created_at=MIDNIGHT,
+        updated_at=MIDNIGHT,
+        terms=Terms(schedule=schedule),
+        next_fire_at=MIDNIGHT + seconds(10) if has_moment else None,
+    )
+    return DueJob(job=job, active=None)
+
+
+async def test_what_is_due_is_fired_and_its_lanes_are_told(
+    planner: Planner, timetable: FakeTimetable, signals: FakeSignals
+) -> None:
+    timetable.script.append(([due(1), due(2, lane="mail"), due(3)], None))
+    await planner.step()
+    assert [len(advance.runs) for advance in timetable.fired] == [1, 1, 1]
+    assert signals.notified == [("work/default", "work/mail")]
+
+
+async def test_nobody_is_told_about_a_fire_that_lost(
+    planner: Planner, timetable: FakeTimetable, signals: FakeSignals
+) -> None:
+    timetable.script.append(([due(1), due(2, lane="mail")], None))
+    timetable.refused = [JobId(UUID(int=1))]
+    await planner.step()
+    assert signals.notified == [("work/mail",)]
+
+
+async def test_an_empty_timetable_is_looked_at_again_after_a_second(
+    planner: Planner, timetable: FakeTimetable, signals: FakeSignals
+) -> None:
+    assert await planner.step() == POLL
+    assert (timetable.fired, signals.notified) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("next_in", "wait"), [(seconds(0.3), seconds(0.3)), (seconds(60), POLL), (timedelta(0), timedelta(0))]
+)
+async def test_the_planner_sleeps_to_the_next_job_but_never_for_long(
+    planner: Planner, timetable: FakeTimetable, next_in: timedelta, wait: timedelta
+) -> None:
+    timetable.script.append(((), next_in))
+    assert await planner.step() == wait
+
+
+async def test_the_next_moment_of_a_fired_job_is_not_slept_through(
+    planner: Planner, timetable: FakeTimetable, clock: FakeClock
+) -> None:
+    clock.elapsed = seconds(10.75)
+    timetable.script.append(([due(schedule="@every 1s")], seconds(5)))
+    assert await planner.step() == seconds(0.25)
+
+
+async def test_the_time_that_firing_takes_is_not_slept_again(planner: Planner, timetable: FakeTimetable) -> None:
+    timetable.fire_takes = seconds(0.25)
+    timetable.script.append(([due(schedule="@every 1s")], seconds(0.5)))
+    assert await planner.step() == seconds(0.25)
+    timetable.fire_takes = seconds(7)
+    timetable.script.append(([due(schedule="@every 1s")], seconds(0.5)))
+    assert await planner.step() == timedelta(0)
+
+
+async def test_a_job_without_further_moments_is_fired_like_any_other(
+    planner: Planner, timetable: FakeTimetable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mainspring.domain.moments.Moments.after", lambda _self, _moment: None)
+    timetable.script.append(([due()], None))
+    assert await planner.step() == POLL
+    assert timetable.fired[0].wake_at is None
+
+
+async def test_a_job_that_cannot_be_planned_is_put_off_and_the_others_fire(
+    planner: Planner, timetable: FakeTimetable
+) -> None:
+    timetable.script.append(([due(1, schedule="* * * *"), due(2)], None))
+    with capture_logs() as logs:
+        await planner.step()
+    broken, other = timetable.fired
+    assert (broken.runs, broken.next_fire_at, broken.look_again) == ((), broken.expected_fire_at, LOOK_AGAIN_LATER)
+    assert len(other.runs) == 1
+    assert [entry["job"] for entry in logs if entry["event"] == "job.unplannable"] == [str(UUID(int=1))]
+
+
+async def test_a_due_job_without_a_moment_is_put_off_too(planner: Planner, timetable: FakeTimetable) -> None:
+    timetable.script.append(([due(has_moment=False)], None))
+    await planner.step()
+    assert timetable.fired[0].look_again == LOOK_AGAIN_LATER
+
+
+async def test_only_the_owner_of_the_timetable_plans(
+    timetable: FakeTimetable, signals: FakeSignals, clock: FakeClock
+) -> None:
+    idle = Planner(timetable, signals, clock, FakeRandom(), owns=nothing)
+    assert await idle.step() == POLL
+    assert timetable.limits == []
+
+
+async def test_a_change_of_the_timetable_wakes_the_planner(
+    planner: Planner, timetable: FakeTimetable, signals: FakeSignals, clock: FakeClock
+) -> None:
+    signals.pending = 1
+    timetable.script.extend([((), seconds(0.5)), ((), seconds(0.5))])
+    await planner.run(clock.stop_at_nap(1))
+    assert signals.waited == [((TIMETABLE,), seconds(0.5))] * 2
+    assert clock.slept == [seconds(0.5)]
+    assert timetable.limits == [200, 200]

@@ -1,0 +1,148 @@
+import pytest
+
+from mainspring.domain.ids import Lane
+from mainspring.ports.sessions import Role
+from mainspring.services.ticker import POLL, QUIET, Ticker
+from tests.unit.services.fakes import (
+    FakeClock,
+    FakeRandom,
+    FakeSessions,
+    FakeSignals,
+    FakeWork,
+    everything,
+    member,
+    seconds,
+)
+
+MAIL, WEB = Lane("mail"), Lane("web")
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def signals(clock: FakeClock) -> FakeSignals:
+    return FakeSignals(clock)
+
+
+@pytest.fixture
+def sessions() -> FakeSessions:
+    sessions = FakeSessions()
+    sessions.members = [member("one", Role.WORKER, ["web", "mail"]), member("two", Role.WORKER, ["mail"])]
+    return sessions
+
+
+@pytest.fixture
+def work(sessions: FakeSessions) -> FakeWork:
+    return FakeWork(sessions)
+
+
+@pytest.fixture
+def ticker(work: FakeWork, sessions: FakeSessions, signals: FakeSignals, clock: FakeClock) -> Ticker:
+    return Ticker(work, sessions, signals, clock, FakeRandom(), owns=everything)
+
+
+async def test_a_lane_is_signalled_when_its_next_run_is_due_and_not_before(
+    ticker: Ticker, work: FakeWork, signals: FakeSignals, clock: FakeClock
+) -> None:
+    work.wakes = {MAIL: seconds(0.25), WEB: seconds(0.75)}
+    wait = await ticker.step()
+    assert wait == seconds(0.25)
+    assert signals.notified == []
+    await clock.sleep(wait)
+    work.wakes = {WEB: seconds(0.5)}
+    assert await ticker.step() == seconds(0.5)
+    assert signals.notified == [("work/mail",)]
+
+
+async def test_lanes_are_those_that_workers_serve(ticker: Ticker, work: FakeWork, sessions: FakeSessions) -> None:
+    assert await ticker.step() == POLL
+    assert work.looks == [(MAIL, WEB)]
+    assert sessions.looks == [Role.WORKER]
+
+
+async def test_who_is_served_is_seen_again_after_a_second(
+    ticker: Ticker, work: FakeWork, sessions: FakeSessions, clock: FakeClock
+) -> None:
+    await ticker.step()
+    sessions.members = []
+    await clock.sleep(seconds(0.5))
+    await ticker.step()
+    await clock.sleep(seconds(0.5))
+    await ticker.step()
+    assert work.looks == [(MAIL, WEB), (MAIL, WEB)]
+
+
+async def test_only_the_owner_of_a_lane_looks_after_it(
+    work: FakeWork, sessions: FakeSessions, signals: FakeSignals, clock: FakeClock
+) -> None:
+    ticker = Ticker(work, sessions, signals, clock, FakeRandom(), owns=lambda name: name == "ticker/web")
+    await ticker.step()
+    assert work.looks == [(WEB,)]
+
+
+async def test_no_sleep_is_longer_than_a_poll(ticker: Ticker, work: FakeWork) -> None:
+    work.wakes = {MAIL: seconds(3600)}
+    assert await ticker.step() == POLL
+
+
+async def test_work_that_is_due_already_is_signalled_at_once(
+    ticker: Ticker, work: FakeWork, signals: FakeSignals
+) -> None:
+    work.wakes = {MAIL: seconds(-3)}
+    await ticker.step()
+    assert signals.notified == [("work/mail",)]
+
+
+async def test_due_work_that_nobody_claims_is_signalled_again_once_a_poll(
+    ticker: Ticker, work: FakeWork, signals: FakeSignals, clock: FakeClock
+) -> None:
+    work.wakes = {MAIL: seconds(0)}
+    for _ in range(400):
+        await ticker.step()
+        await clock.sleep(QUIET)
+    assert clock.elapsed == seconds(2)
+    assert len(signals.notified) == 2
+
+
+async def test_a_lane_is_signalled_at_most_once_in_a_while_however_dense_its_moments(
+    ticker: Ticker, work: FakeWork, signals: FakeSignals, clock: FakeClock
+) -> None:
+    work.wakes = {MAIL: seconds(0.0005)}
+    for _ in range(100):
+        await ticker.step()
+        await clock.sleep(seconds(0.001))
+    assert 15 <= len(signals.notified) <= 20
+
+
+async def test_many_signals_cause_few_looks(ticker: Ticker, work: FakeWork, clock: FakeClock) -> None:
+    await ticker.step()
+    waits = [await ticker.step() for _ in range(50)]
+    assert waits == [QUIET] * 50
+    assert len(work.looks) == 1
+    await clock.sleep(QUIET)
+    await ticker.step()
+    assert len(work.looks) == 2
+
+
+async def test_a_known_moment_is_kept_even_within_the_quiet_after_a_look(
+    ticker: Ticker, work: FakeWork, signals: FakeSignals, clock: FakeClock
+) -> None:
+    work.wakes = {MAIL: seconds(0.002)}
+    assert await ticker.step() == await ticker.step() == seconds(0.002)
+    await clock.sleep(seconds(0.002))
+    await ticker.step()
+    assert signals.notified == [("work/mail",)]
+    assert len(work.looks) == 1
+
+
+async def test_new_work_in_a_lane_makes_the_ticker_look_again(
+    ticker: Ticker, work: FakeWork, signals: FakeSignals, clock: FakeClock
+) -> None:
+    signals.pending = 1
+    await ticker.run(clock.stop_at_nap(2))
+    topics = ("work/mail", "work/web")
+    assert signals.waited == [(topics, POLL), (topics, QUIET), (topics, POLL)]
+    assert len(work.looks) == 2
