@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import assert_never
 
 MAX_LOSSES = 3
 """The third loss in a row ends a run: a payload that kills every worker must not do so for ever."""
@@ -45,3 +46,5 @@ class RetryPolicy:
                 doublings = min(failures - 1, _ENOUGH_DOUBLINGS)
                 seconds = self.initial.total_seconds() * 2**doublings
                 return timedelta(seconds=min(seconds, self.maximum.total_seconds()))
+            case _:
+                assert_never(self.kind)

@@ -1,0 +1,189 @@
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from mainspring.domain.ids import BlobId
+from mainspring.domain.outcome import (
+    MAX_ERROR,
+    MAX_LOG_ENTRIES,
+    Cancelled,
+    Failed,
+    HandedBack,
+    Lost,
+    Outcome,
+    Snoozed,
+    Succeeded,
+    Verdict,
+    fingerprint,
+    judge,
+)
+from mainspring.domain.retry import RetryPolicy
+from mainspring.domain.run import Attempt, State
+from mainspring.domain.task import Task
+from tests.unit.domain.factories import RUN, at, attempt
+
+
+def judged(the_attempt: Attempt, outcome: Outcome, uniform: float = 0.0) -> Verdict:
+    return judge(the_attempt, outcome, now=at(5), uniform=uniform)
+
+
+def log_of(verdict: Verdict) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads(verdict.log)
+    return entries
+
+
+EVERY_OUTCOME = [
+    Succeeded(),
+    Failed(error="boom"),
+    Snoozed(delay=timedelta(seconds=1)),
+    HandedBack(),
+    Cancelled(),
+    Lost(),
+]
+
+
+@pytest.mark.parametrize("outcome", EVERY_OUTCOME)
+def test_a_verdict_names_the_hand_over_that_it_is_about(outcome: Outcome) -> None:
+    verdict = judged(attempt(), outcome)
+    assert (verdict.run_id, verdict.fence) == (RUN, 3)
+    assert verdict.session == (7 if isinstance(outcome, Lost) else None)
+
+
+def test_a_success_keeps_its_result_and_forgets_nothing() -> None:
+    verdict = judged(attempt(number=2, failures=1, log=b"[]"), Succeeded(result=b"42"))
+    assert (verdict.state, verdict.result, verdict.blob, verdict.error) == (State.SUCCEEDED, b"42", None, None)
+    assert (verdict.attempt, verdict.failures, verdict.log) == (2, 1, b"[]")
+
+
+def test_a_large_result_lies_in_a_blob() -> None:
+    assert judged(attempt(), Succeeded(blob=BlobId("abc"))).blob == "abc"
+
+
+def test_a_failure_waits_for_its_backoff() -> None:
+    verdict = judged(attempt(number=2, failures=1, losses=1), Failed(error="boom"))
+    assert (verdict.state, verdict.delay) == (State.WAITING, timedelta(seconds=2))
+    assert (verdict.attempt, verdict.failures, verdict.losses, verdict.error) == (2, 2, 0, "boom")
+
+
+def test_a_failure_waits_as_long_as_its_handler_asked_for() -> None:
+    assert judged(attempt(), Failed(error="boom", retry_after=timedelta(0))).delay == timedelta(0)
+    assert judged(attempt(), Failed(error="boom", retry_after=timedelta(hours=1))).delay == timedelta(hours=1)
+
+
+def test_nobody_waits_for_a_negative_time() -> None:
+    assert judged(attempt(), Snoozed(delay=timedelta(seconds=-1))).delay == timedelta(0)
+
+
+def test_chance_draws_the_jitter() -> None:
+    jittery = Task(handler="report", retry=RetryPolicy(jitter=1.0))
+    assert judged(attempt(task=jittery), Failed(error="boom"), uniform=0.5).delay == timedelta(seconds=1.5)
+
+
+@pytest.mark.parametrize("retries", [0, 3])
+def test_a_run_is_dead_when_one_more_attempt_has_failed_than_there_are_retries(retries: int) -> None:
+    task = Task(handler="report", retry=RetryPolicy(max_retries=retries))
+    verdict = judged(attempt(failures=retries, task=task), Failed(error="boom"))
+    assert (verdict.state, verdict.failures, verdict.reason) == (State.DEAD, retries + 1, "retries exhausted")
+    assert verdict.error == "boom"
+
+
+def test_a_permanent_failure_is_not_tried_again() -> None:
+    verdict = judged(attempt(), Failed(error="boom", permanent=True))
+    assert (verdict.state, verdict.failures, verdict.reason) == (State.DEAD, 1, "permanent failure")
+
+
+def test_a_snooze_charges_nothing_and_ends_a_row_of_losses() -> None:
+    verdict = judged(attempt(number=4, failures=1, losses=2), Snoozed(delay=timedelta(seconds=9)))
+    assert (verdict.state, verdict.delay) == (State.WAITING, timedelta(seconds=9))
+    assert (verdict.attempt, verdict.failures, verdict.losses) == (4, 1, 0)
+    assert log_of(verdict)[-1]["outcome"] == "snoozed"
+    assert log_of(verdict)[-1]["error"] is None
+
+
+def test_a_hand_back_takes_its_attempt_back_and_leaves_no_trace() -> None:
+    verdict = judged(attempt(number=2, failures=1, losses=1, log=b"[1]"), HandedBack(reason="draining"))
+    assert (verdict.state, verdict.delay) == (State.WAITING, timedelta(0))
+    assert (verdict.attempt, verdict.failures, verdict.losses) == (1, 1, 1)
+    assert (verdict.reason, verdict.log) == ("draining", b"[1]")
+
+
+def test_a_hand_back_needs_no_reason() -> None:
+    verdict = judged(attempt(), HandedBack(delay=timedelta(seconds=3)))
+    assert (verdict.reason, verdict.delay) == (None, timedelta(seconds=3))
+
+
+def test_a_cancelled_run_has_ended() -> None:
+    verdict = judged(attempt(), Cancelled(reason="by ann"))
+    assert (verdict.state, verdict.reason) == (State.CANCELLED, "by ann")
+
+
+def test_a_lost_attempt_waits_again_at_once_and_is_not_a_failure() -> None:
+    task = Task(handler="report", retry=RetryPolicy(max_retries=0))
+    verdict = judged(attempt(losses=1, task=task), Lost())
+    assert (verdict.state, verdict.delay) == (State.WAITING, timedelta(0))
+    assert (verdict.failures, verdict.losses, verdict.error) == (0, 2, "attempt lost: session ended")
+
+
+def test_the_third_loss_in_a_row_is_the_last() -> None:
+    verdict = judged(attempt(losses=2), Lost(reason="past its deadline"))
+    assert (verdict.state, verdict.losses, verdict.reason) == (State.DEAD, 3, "lost too often")
+    assert verdict.error == "attempt lost: past its deadline"
+
+
+def test_the_log_says_what_became_of_each_attempt() -> None:
+    first = judged(attempt(), Failed(error="boom"))
+    second = judged(attempt(number=2, failures=1, log=first.log), Lost())
+    assert [(entry["attempt"], entry["outcome"]) for entry in log_of(second)] == [(1, "failed"), (2, "lost")]
+    assert log_of(first)[0] == {
+        "attempt": 1,
+        "token": 3,
+        "session": 7,
+        "started_at": "2030-01-01T00:00:00+00:00",
+        "completed_at": "2030-01-01T00:00:05+00:00",
+        "outcome": "failed",
+        "error": "boom",
+    }
+
+
+def test_the_log_keeps_the_last_attempts_only() -> None:
+    task = Task(handler="report", retry=RetryPolicy(max_retries=100))
+    log = b""
+    for number in range(1, MAX_LOG_ENTRIES + 4):
+        log = judged(attempt(number=number, task=task, log=log), Failed(error="x" * 5000)).log
+    entries = json.loads(log)
+    assert [entry["attempt"] for entry in entries] == list(range(4, MAX_LOG_ENTRIES + 4))
+    assert all(len(entry["error"]) == 500 for entry in entries)
+
+
+def test_an_error_is_kept_where_it_is_short_and_cut_in_the_middle_where_it_is_long() -> None:
+    assert judged(attempt(), Failed(error="e" * MAX_ERROR)).error == "e" * MAX_ERROR
+    error = judged(attempt(), Failed(error="first" + "x" * 100_000 + "last")).error
+    assert error is not None
+    assert error.startswith("first")
+    assert error.endswith("last")
+    assert len(error) == MAX_ERROR + len("\n…\n")
+
+
+def test_an_error_that_no_store_could_keep_is_escaped() -> None:
+    assert judged(attempt(), Failed(error="a\0b\ud800c")).error == "a\\x00b\\ud800c"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("timeout after 30 s", "timeout after 31 s"),
+        ("no user 'ann'", "no user 'bob'"),
+        ('no user "ann"', 'no user "bob"'),
+        ("object at 0x7f3a", "object at 0x1bcd"),
+        ("run 0190a000-0000-7000-8000-000000000001 failed", "run 0190b111-0000-7000-8000-00000000abcd failed"),
+    ],
+)
+def test_dead_letters_of_the_same_kind_have_the_same_fingerprint(one: str, other: str) -> None:
+    assert fingerprint("report", one) == fingerprint("report", other)
+
+
+def test_dead_letters_of_different_kinds_have_different_fingerprints() -> None:
+    kinds = {fingerprint("report", "boom"), fingerprint("report", "bang"), fingerprint("mail", "boom")}
+    assert len(kinds) == 3
