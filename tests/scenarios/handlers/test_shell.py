@@ -64,6 +64,14 @@ async def test_no_descriptor_of_the_worker_is_inherited() -> None:
     assert output_of(context).split() == [b"0", b"1", b"2"]
 
 
+async def test_a_program_leads_a_session_of_its_own() -> None:
+    context = a_context()
+    program = "import os; print(os.getpid() == os.getsid(0) == os.getpgid(0))"
+    with a_shell() as shell:
+        await shell.command({"command": "python3", "args": ["-c", program]}, context)
+    assert output_of(context) == b"True\n"
+
+
 async def test_a_program_has_nothing_to_read() -> None:
     with a_shell() as shell:
         assert await shell.script('test -z "$(cat)"', a_context()) == {"exit_code": 0}

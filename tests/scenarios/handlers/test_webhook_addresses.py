@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from mainspring.worker.flow import Abandon, Fail
-from mainspring.worker.handlers.policy import NetworkPolicy, parse_networks
+from mainspring.worker.handlers.policy import NetworkPolicy
 from mainspring.worker.handlers.target import system_resolve
 from mainspring.worker.handlers.transport import open_session
 from tests.scenarios.handlers.receiver import calling, receiving
-from tests.unit.handlers.contexts import a_context
+from tests.unit.handlers.contexts import a_context, networks
 
 STRICT = NetworkPolicy()
 
@@ -47,13 +47,13 @@ async def test_a_name_of_the_machine_itself_is_not_reached() -> None:
 
 
 async def test_a_listed_network_is_reached() -> None:
-    listed = NetworkPolicy(allow=parse_networks("127.0.0.0/8"))
+    listed = NetworkPolicy(allow=networks("127.0.0.0/8"))
     async with receiving() as receiver, calling(network=listed) as webhook:
         assert (await webhook({"url": receiver.url}, a_context()))["status"] == 200
 
 
 async def test_a_name_is_resolved_once_and_the_connection_goes_where_the_check_looked() -> None:
-    listed = NetworkPolicy(allow=parse_networks("127.0.0.2/32"))
+    listed = NetworkPolicy(allow=networks("127.0.0.2/32"))
     resolver = Rebinding(["127.0.0.2"], ["127.0.0.1"])
     async with (
         receiving(host="127.0.0.2") as wanted,
@@ -67,7 +67,7 @@ async def test_a_name_is_resolved_once_and_the_connection_goes_where_the_check_l
 
 
 async def test_a_name_that_turns_inwards_is_refused_by_its_new_address() -> None:
-    listed = NetworkPolicy(allow=parse_networks("127.0.0.2/32"))
+    listed = NetworkPolicy(allow=networks("127.0.0.2/32"))
     resolver = Rebinding(["127.0.0.2"], ["127.0.0.1"])
     async with (
         receiving(host="127.0.0.2") as wanted,

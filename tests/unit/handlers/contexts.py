@@ -1,6 +1,7 @@
 """Contexts for tests of handlers: real ones, of a run with known identity."""
 
 from datetime import timedelta
+from ipaddress import ip_network
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from mainspring.domain.run import Attempt
 from mainspring.testing.clock import START
 from mainspring.testing.factories import a_task
 from mainspring.worker.context import Context
+from mainspring.worker.handlers.addresses import Network
 
 RUN = RunId(UUID("01937fd4-0000-7000-8000-00000000000a"))
 JOB = JobId(UUID("01937fd4-0000-7000-8000-00000000000b"))
@@ -37,3 +39,8 @@ def output_of(context: Context) -> bytes:
     """All that is kept of what the handler printed."""
     printed = context.take_printed()
     return b"" if printed is None else printed.head + printed.tail
+
+
+def networks(*texts: str) -> tuple[Network, ...]:
+    """Networks by their text; a single address is a network of one."""
+    return tuple(ip_network(text) for text in texts)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import ip_addresses
 
-from mainspring.errors import ConfigurationError
 from mainspring.worker.handlers.addresses import is_public
-from mainspring.worker.handlers.policy import HandlerPolicy, NetworkPolicy, parse_networks
+from mainspring.worker.handlers.policy import HandlerPolicy, NetworkPolicy
+from tests.unit.handlers.contexts import networks
 
 PUBLIC = (
     "1.1.1.1",
@@ -84,14 +84,14 @@ def test_all_others_are_permitted_only_by_trust(text: str) -> None:
 def test_nothing_is_public_that_the_standard_library_calls_private_or_multicast(address: object) -> None:
     parsed = ip_address(str(address))
     embedding = parsed.version == 6 and any(
-        parsed in network for network in parse_networks("::ffff:0:0/96, 64:ff9b::/96, 2002::/16")
+        parsed in network for network in networks("::ffff:0:0/96", "64:ff9b::/96", "2002::/16")
     )
     if not embedding and (parsed.is_private or parsed.is_multicast or parsed.is_reserved or parsed.is_link_local):
         assert not is_public(parsed)
 
 
 def test_listed_networks_are_permitted_and_their_neighbours_are_not() -> None:
-    policy = NetworkPolicy(allow=parse_networks("10.1.0.0/16, fd12::/16 ,127.0.0.1"))
+    policy = NetworkPolicy(allow=networks("10.1.0.0/16", "fd12::/16", "127.0.0.1"))
     assert policy.permits(ip_address("10.1.2.3"))
     assert policy.permits(ip_address("fd12::1"))
     assert policy.permits(ip_address("127.0.0.1"))
@@ -101,19 +101,10 @@ def test_listed_networks_are_permitted_and_their_neighbours_are_not() -> None:
 
 
 def test_an_address_inside_another_is_permitted_by_its_own_network() -> None:
-    policy = NetworkPolicy(allow=parse_networks("10.1.0.0/16"))
+    policy = NetworkPolicy(allow=networks("10.1.0.0/16"))
     assert policy.permits(ip_address("::ffff:10.1.2.3"))
     assert policy.permits(ip_address("64:ff9b::a01:203"))
     assert not policy.permits(ip_address("::ffff:10.2.0.1"))
-
-
-def test_a_network_that_cannot_be_read_names_the_setting() -> None:
-    with pytest.raises(ConfigurationError, match="MAINSPRING_WEBHOOK_ALLOW"):
-        parse_networks("10.0.0.0/8,ten")
-
-
-def test_an_empty_list_permits_nothing_more() -> None:
-    assert parse_networks(" , ") == ()
 
 
 def test_a_policy_never_shows_its_secret() -> None:

@@ -1,9 +1,7 @@
 """What the built-in handlers may do on this worker, decided once from its settings."""
 
 from dataclasses import dataclass, field
-from ipaddress import ip_network
 
-from mainspring.errors import ConfigurationError
 from mainspring.worker.handlers.addresses import Address, Network, destination, is_public
 
 
@@ -33,15 +31,3 @@ class HandlerPolicy:
     """`whsec_…`; without one, webhooks aren't signed."""
     cleanup_by: frozenset[str] | None = None
     """The owners whose jobs may prune history, which is everybody's; None means any."""
-
-
-def parse_networks(text: str) -> tuple[Network, ...]:
-    """Read a comma-separated list such as `10.0.0.0/8, fd00::/8`; a single address is a network of one."""
-    return tuple(_parse_network(part.strip()) for part in text.split(",") if part.strip())
-
-
-def _parse_network(text: str) -> Network:
-    try:
-        return ip_network(text)
-    except ValueError as error:
-        raise ConfigurationError(f"MAINSPRING_WEBHOOK_ALLOW: {error}; write networks like 10.0.0.0/8") from None
