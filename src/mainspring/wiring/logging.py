@@ -8,12 +8,13 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import Processor
 
-_QUIET = ("uvicorn.access", "asyncio")
-"""Loggers that say nothing below a warning: a line per request helps nobody."""
+_QUIET = ("uvicorn.access", "uvicorn.error", "asyncio")
+"""Loggers that say nothing below a warning: a line per request helps nobody, and we log our own start and end."""
 
 
-def configure_logging(form: str, level: str, stream: TextIO = sys.stderr) -> None:
-    """Send every log line to *stream*; *form* is auto, console or json."""
+def configure_logging(form: str, level: str, stream: TextIO | None = None) -> None:
+    """Send every log line to *stream*, the standard error unless given; *form* is auto, console or json."""
+    stream = stream or sys.stderr
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,

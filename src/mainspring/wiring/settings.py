@@ -27,7 +27,7 @@ from mainspring.wiring.kinds import (
     number,
     several,
 )
-from mainspring.wiring.setting import Part, setting, settings_of
+from mainspring.wiring.setting import Part, setting, settings_of, without_password
 
 SLOTS = number(1, 100_000)
 
@@ -146,6 +146,11 @@ class Settings:
     def store_url(self) -> str:
         """The store that is meant: the one given, or the file in the data folder."""
         return self.store or f"sqlite:///{self.data / 'mainspring.db'}"
+
+    @property
+    def shown_store(self) -> str:
+        """The store's URL as it may be shown to anybody."""
+        return without_password(self.store_url)
 
     def given(self, name: str) -> bool:
         """Whether somebody set it, be it to its default."""

@@ -49,6 +49,11 @@ class Store(Protocol):
     @property
     def output(self) -> Output: ...  # noqa: D102
 
+    @property
+    def schema(self) -> int:
+        """The version of the store's schema."""
+        ...
+
     async def close(self) -> None:
         """Finish what was begun and let go of everything."""
         ...

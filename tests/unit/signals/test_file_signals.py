@@ -138,6 +138,15 @@ async def test_more_topics_than_a_datagram_holds_all_arrive(tmp_path: Path) -> N
         assert all([await signals.wait([topic], LONG) for topic in topics])
 
 
+async def test_who_only_sends_is_sent_nothing(tmp_path: Path) -> None:
+    sender = await FileSignals.open(tmp_path, listening=False)
+    async with opened(tmp_path) as signals:
+        assert sockets(tmp_path) == [signals._name]
+        await sender.notify(["a"])
+        assert await signals.wait(["a"], LONG) is True
+    await sender.close()
+
+
 async def test_another_thread_may_notify(tmp_path: Path) -> None:
     async with opened(tmp_path) as signals:
         await asyncio.to_thread(asyncio.run, signals.notify(["a"]))

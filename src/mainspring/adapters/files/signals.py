@@ -44,12 +44,14 @@ class FileSignals:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @classmethod
-    async def open(cls, folder: Path) -> "FileSignals":
-        """Begin to listen in *folder*, which is made if there is none; ConfigurationError where that can't be."""
+    async def open(cls, folder: Path, *, listening: bool = True) -> "FileSignals":
+        """Begin to listen in *folder*, or only to send there; ConfigurationError if the folder can't be used."""
         try:
             signals = cls(folder)
         except OSError as error:
             raise _unusable(folder, error) from error
+        if not listening:
+            return signals
         try:
             signals._receiver.bind(signals._address(signals._name))
         except OSError as error:

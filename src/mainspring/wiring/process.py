@@ -1,0 +1,102 @@
+"""One process: its roles side by side, from the first signal to stop until the last of them has ended."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import structlog
+
+T = TypeVar("T")
+
+HURRY = 5.0
+"""Seconds that roles have to end once they were told to hurry; then they are cancelled."""
+FAILED = 1
+_KILLED_BY = 128
+
+log = structlog.get_logger("mainspring.process")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """A part of the process: runs until *stop* is set, ends at once when *hurry* is, and never ends by itself."""
+
+    name: str
+    run: Callable[[asyncio.Event, asyncio.Event], Awaitable[None]]
+
+
+class Process:
+    """Runs roles until a signal comes or one of them fails; then all of them end, in their own time."""
+
+    def __init__(self) -> None:
+        self.stop = asyncio.Event()
+        self.hurry = asyncio.Event()
+        self._failed = False
+        self._signals: list[int] = []
+
+    def signalled(self, number: int) -> None:
+        """The first signal asks for an orderly end, the second for a quick one, a third takes it."""
+        self._signals.append(number)
+        match len(self._signals):
+            case 1:
+                log.info("process.stopping", signal=signal.Signals(number).name)
+                self.stop.set()
+            case 2:
+                log.warning("process.hurrying", signal=signal.Signals(number).name)
+                self.stop.set()
+                self.hurry.set()
+            case _:
+                os._exit(_KILLED_BY + number)
+
+    async def run(self, roles: Sequence[Role]) -> int:
+        """Run *roles* to their end and return the exit code: 0 if nothing went wrong, 1 if a role failed."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.signalled, number)
+        running = [asyncio.create_task(self._watch(role), name=role.name) for role in roles]
+        hurrying = asyncio.create_task(self._hurry_up(running))
+        try:
+            await asyncio.gather(*running, return_exceptions=True)
+        finally:
+            hurrying.cancel()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+        return self._exit_code()
+
+    async def _watch(self, role: Role) -> None:
+        try:
+            await role.run(self.stop, self.hurry)
+            if not self.stop.is_set():
+                raise RuntimeError(f"the role {role.name} ended by itself")  # noqa: TRY301 - handled like any failure
+        except Exception:
+            log.exception("role.failed", role=role.name)
+            self._failed = True
+        finally:
+            self.stop.set()
+
+    async def _hurry_up(self, running: Sequence[asyncio.Task[None]]) -> None:
+        await self.hurry.wait()
+        await asyncio.sleep(HURRY)
+        for task in running:
+            if not task.done():
+                log.error("role.cancelled", role=task.get_name())
+                task.cancel()
+
+    def _exit_code(self) -> int:
+        if self._failed:
+            return FAILED
+        return _KILLED_BY + self._signals[-1] if self.hurry.is_set() else 0
+
+
+def run_loop(main: Coroutine[Any, Any, T]) -> T:
+    """Run *main* on the fastest loop there is."""
+    try:
+        import uvloop  # noqa: PLC0415 - not everywhere
+    except ImportError:
+        loop_factory = None
+    else:
+        loop_factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        return runner.run(main)

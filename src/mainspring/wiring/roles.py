@@ -1,0 +1,193 @@
+"""The roles that a process can play, put together from what it shares."""
+
+import asyncio
+import os
+import socket
+from typing import Protocol
+
+import structlog
+
+from mainspring.adapters.files.journal import FileJournal
+from mainspring.adapters.system.tasks import SystemTasks
+from mainspring.api.app import create_app, create_probes
+from mainspring.api.guard import LOOPBACK_NAMES
+from mainspring.api.ports import ApiPorts
+from mainspring.api.server import Server, bind, url_of
+from mainspring.errors import ConfigurationError
+from mainspring.ports.sessions import NewSession
+from mainspring.ports.sessions import Role as SessionRole
+from mainspring.services.membership import Membership
+from mainspring.services.planner import Planner
+from mainspring.services.pruner import Pruner
+from mainspring.services.rescuer import Rescuer
+from mainspring.services.ticker import Ticker
+from mainspring.wiring import builtin
+from mainspring.wiring.apps import load_apps, merge
+from mainspring.wiring.network import check_host
+from mainspring.wiring.process import Role
+from mainspring.wiring.resources import Resources
+from mainspring.wiring.settings import Settings
+from mainspring.worker.registry import Registry
+from mainspring.worker.settings import Ended, WorkerPorts, WorkerSettings
+from mainspring.worker.worker import Worker
+
+MOST_ON_A_HOST = 1000
+"""How many workers without a name of their own are told apart by a number."""
+
+log = structlog.get_logger("mainspring.process")
+
+
+async def scheduler_roles(resources: Resources) -> list[Role]:
+    """Fires the timetable, wakes workers on time, rescues what dead workers held and forgets what is old."""
+    settings, store, clock, random = resources.settings, resources.store, resources.clock, resources.random
+    signals = await resources.switchboard.subscribe()
+    membership = Membership(
+        store.sessions,
+        clock,
+        random,
+        session=NewSession(
+            role=SessionRole.SCHEDULER,
+            name=_scheduler_name(settings),
+            ttl=settings.scheduler_ttl,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+        ),
+    )
+    owns = membership.owns
+    rescuer = Rescuer(
+        sessions=store.sessions,
+        work=store.work,
+        upkeep=store.upkeep,
+        audit=store.audit,
+        signals=signals,
+        clock=clock,
+        random=random,
+        owns=owns,
+    )
+    return [
+        _service("membership", membership),
+        _service("planner", Planner(store.timetable, signals, clock, random, owns=owns)),
+        _service("ticker", Ticker(store.work, store.sessions, signals, clock, random, owns=owns)),
+        _service("rescuer", rescuer),
+        _service("pruner", Pruner(store.upkeep, clock, random, owns=owns, retention=settings.retention)),
+    ]
+
+
+async def worker_role(resources: Resources) -> Role:
+    """Claims and executes runs."""
+    settings, store, closing = resources.settings, resources.store, resources.closing
+    registry = Registry()
+    held_open = builtin.register(registry, resources)
+    closing.push_async_callback(held_open.close)
+    merge(registry, load_apps(settings.apps))
+    name, journal = open_journal(settings)
+    closing.callback(journal.close)
+    tasks = SystemTasks(settings.concurrency, preload=[app.partition(":")[0] for app in settings.apps])
+    closing.callback(tasks.close)
+    ports = WorkerPorts(
+        work=store.work,
+        sessions=store.sessions,
+        signals=await resources.switchboard.subscribe(),
+        locks=store.locks,
+        output=store.output,
+        blobs=store.blobs,
+        journal=journal,
+        clock=resources.clock,
+        random=resources.random,
+        tasks=tasks,
+    )
+    worker = Worker(
+        ports,
+        WorkerSettings(
+            name=name,
+            concurrency=settings.concurrency,
+            ttl=settings.worker_ttl,
+            drain=settings.drain,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+        ),
+        registry,
+    )
+
+    async def run(stop: asyncio.Event, hurry: asyncio.Event) -> None:
+        if await worker.run(stop, hurry) is Ended.SLOTS_LOST:
+            raise RuntimeError("too many handlers hang in threads that nothing can end; start the worker again")
+
+    return Role(name="worker", run=run)
+
+
+def open_journal(settings: Settings) -> tuple[str, FileJournal]:
+    """A journal and the name that it belongs to; workers that weren't named are numbered, the same after a restart."""
+    folder = settings.data / "journal"
+    if settings.given("worker_name"):
+        return settings.worker_name, FileJournal(folder, settings.worker_name)
+    names = [settings.worker_name, *(f"{settings.worker_name}-{number}" for number in range(2, MOST_ON_A_HOST))]
+    for name in names[:-1]:
+        try:
+            return name, FileJournal(folder, name)
+        except ConfigurationError as error:
+            if error.__cause__ is None or not isinstance(error.__cause__, BlockingIOError):
+                raise
+    return names[-1], FileJournal(folder, names[-1])
+
+
+async def api_role(resources: Resources, stop: asyncio.Event) -> Role:
+    """Answers requests on every port that was asked for."""
+    settings = resources.settings
+    check_host(settings)
+    hosts = None if settings.trust_network else LOOPBACK_NAMES | {settings.host.lower()}
+    app = create_app(await _api_ports(resources, stop), hosts=hosts)
+    return _serving("api", Server(app, _bound(resources)))
+
+
+async def probes_role(resources: Resources, stop: asyncio.Event) -> Role:
+    """Answers probes on behalf of a role that has no other reason to listen."""
+    check_host(resources.settings)
+    return _serving("probes", Server(create_probes(await _api_ports(resources, stop)), _bound(resources)))
+
+
+class _Service(Protocol):
+    async def run(self, stop: asyncio.Event) -> None: ...
+
+
+def _service(name: str, service: _Service) -> Role:
+    async def run(stop: asyncio.Event, hurry: asyncio.Event) -> None:  # noqa: ARG001 - a step is short
+        await service.run(stop)
+
+    return Role(name=name, run=run)
+
+
+def _scheduler_name(settings: Settings) -> str:
+    """Work is shared out by name, so that two processes on one host need two."""
+    given = settings.given("scheduler_name")
+    return settings.scheduler_name if given else f"{settings.scheduler_name}-{os.getpid()}"
+
+
+def _bound(resources: Resources) -> list[socket.socket]:
+    bound = bind(resources.settings.host, resources.settings.ports)
+    for each in bound:
+        log.info("listening", url=url_of(each))
+    return bound
+
+
+def _serving(name: str, server: Server) -> Role:
+    async def run(stop: asyncio.Event, hurry: asyncio.Event) -> None:  # noqa: ARG001 - requests end within seconds
+        await server.run(stop)
+
+    return Role(name=name, run=run)
+
+
+async def _api_ports(resources: Resources, stop: asyncio.Event) -> ApiPorts:
+    store = resources.store
+    return ApiPorts(
+        work=resources.work,
+        timetable=resources.timetable,
+        views=store.views,
+        sessions=store.sessions,
+        blobs=store.blobs,
+        output=store.output,
+        clock=resources.clock,
+        random=resources.random,
+        builtin=await builtin.builtin_handlers(resources),
+        ready=lambda: not stop.is_set(),
+    )

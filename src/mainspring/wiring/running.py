@@ -1,0 +1,43 @@
+"""Running a process from its settings: open what it needs, put its roles together, run them to their end."""
+
+from collections.abc import Collection
+
+import structlog
+
+from mainspring.wiring.duties import Duty
+from mainspring.wiring.logging import configure_logging
+from mainspring.wiring.network import check_host
+from mainspring.wiring.process import Process, Role
+from mainspring.wiring.resources import Resources, opened
+from mainspring.wiring.roles import api_role, probes_role, scheduler_roles, worker_role
+from mainspring.wiring.samples import add_samples
+from mainspring.wiring.settings import Settings
+
+log = structlog.get_logger("mainspring.process")
+
+
+async def run_process(settings: Settings, duties: Collection[Duty], *, samples: bool = False) -> int:
+    """Fulfil *duties* until told to stop, and return the exit code."""
+    configure_logging(settings.log_format, settings.log_level)
+    if Duty.API in duties:
+        check_host(settings)
+    async with opened(settings) as resources:
+        process = Process()
+        roles = await _roles(resources, process, duties)
+        if samples:
+            await add_samples(resources)
+        log.info("process.started", roles=list(duties), store=settings.shown_store)
+        return await process.run(roles)
+
+
+async def _roles(resources: Resources, process: Process, duties: Collection[Duty]) -> list[Role]:
+    roles: list[Role] = []
+    if Duty.SCHEDULER in duties:
+        roles += await scheduler_roles(resources)
+    if Duty.WORKER in duties:
+        roles.append(await worker_role(resources))
+    if Duty.API in duties:
+        roles.append(await api_role(resources, process.stop))
+    elif resources.settings.given("ports"):
+        roles.append(await probes_role(resources, process.stop))
+    return roles

@@ -1,0 +1,100 @@
+"""Real `mainspring` processes, followed by their log lines."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from mainspring.adapters.sqlite.store import SqliteStore
+from mainspring.adapters.system.clock import SystemClock
+
+PATIENCE = 60
+"""Seconds after which something that should have happened won't any more."""
+
+PLAIN = "from mainspring.cli.main import run; run()"
+# A worker that doesn't poll works only because somebody woke it.
+WITHOUT_POLLS = """
+from datetime import timedelta
+from mainspring.worker.settings import WorkerSettings
+WorkerSettings.__init__.__kwdefaults__["poll"] = timedelta(hours=1)
+from mainspring.cli.main import run
+run()
+"""
+
+
+class Running:
+    """A process and the log lines that it has written so far."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self._lines: list[dict[str, Any]] = []
+        self._more = asyncio.Condition()
+        self._reading = asyncio.create_task(self._read())
+
+    async def line(self, event: str, **fields: Any) -> dict[str, Any]:
+        """The first log line with this event and these fields, once it has been written."""
+
+        def found() -> dict[str, Any] | None:
+            matching = (line for line in self._lines if {**line, **fields, "event": event} == line)
+            return next(matching, None)
+
+        async with asyncio.timeout(PATIENCE), self._more:
+            await self._more.wait_for(lambda: found() or self._reading.done())
+        line = found()
+        assert line is not None, f"no {event!r} in {self._lines}"
+        return line
+
+    async def url(self) -> str:
+        return str((await self.line("listening"))["url"])
+
+    def terminate(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+
+    async def ended(self) -> int:
+        async with asyncio.timeout(PATIENCE):
+            await self._reading
+            return await self.process.wait()
+
+    async def _read(self) -> None:
+        assert self.process.stderr is not None
+        async for text in self.process.stderr:
+            try:
+                line = json.loads(text)
+            except ValueError:
+                line = {"event": "not a log line", "text": text.decode()}
+            async with self._more:
+                self._lines.append(line)
+                self._more.notify_all()
+        async with self._more:
+            self._more.notify_all()
+
+
+@asynccontextmanager
+async def mainspring(folder: Path, *arguments: str, program: str = PLAIN) -> AsyncIterator[Running]:
+    """Start a command on the data folder `folder/data`, in *folder*; it is killed if the test leaves it running."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", program, *arguments, "--data", str(folder / "data"), "--log-format", "json"),
+        cwd=folder,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    running = Running(process)
+    try:
+        yield running
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await running.ended()
+
+
+@asynccontextmanager
+async def stored(folder: Path) -> AsyncIterator[SqliteStore]:
+    """The store of the processes that ran in *folder*."""
+    store = await SqliteStore.open(str(folder / "data" / "mainspring.db"), clock=SystemClock())
+    try:
+        yield store
+    finally:
+        await store.close()
