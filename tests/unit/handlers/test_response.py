@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from mainspring.testing.clock import START
-from mainspring.worker.flow import Abandon, Fail, RetryAfter
+from mainspring.worker.flow import Fail, RetryAfter
 from mainspring.worker.handlers.response import Answer, judge_answer, parse_retry_after
 
 
@@ -32,8 +32,8 @@ def test_what_may_pass_is_tried_again_when_the_receiver_says(status: int) -> Non
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 410, 422])
-def test_a_wrong_request_is_not_tried_again(status: int) -> None:
-    with pytest.raises(Abandon, match=f"example.com answered {status}"):
+def test_a_refusal_is_tried_again_by_the_policy_whatever_it_says(status: int) -> None:
+    with pytest.raises(Fail, match=f"example.com answered {status}"):
         judge(status, retry_after="120")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from mainspring import __version__
+from mainspring.version import __version__
 from mainspring.worker.context import Context
 from mainspring.worker.flow import Abandon
 from mainspring.worker.handlers.payload import Fields

@@ -1,11 +1,7 @@
-"""What a receiver's answer means. Only 2xx is success; what may pass is tried again, what won't pass isn't.
+"""What a receiver's answer means: only 2xx is success, and whatever else is tried again by the job's policy.
 
-| answer             | means                                                                      |
-|--------------------|----------------------------------------------------------------------------|
-| 2xx                | success                                                                    |
-| 408, 425, 429, 5xx | a failure, tried again after `Retry-After` (an hour at most) or the policy |
-| other 4xx          | a failure that stays one: the request itself is wrong                      |
-| 3xx and the rest   | a failure; redirects are never followed, the new place wasn't checked      |
+`Retry-After` (an hour at most) of 408, 425, 429 and 5xx takes the policy's place. Redirects are never followed: the new
+place wasn't checked.
 """
 
 from collections.abc import Mapping
@@ -15,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
-from mainspring.worker.flow import Abandon, Fail, RetryAfter
+from mainspring.worker.flow import Fail, RetryAfter
 
 LONGEST_RETRY_AFTER = timedelta(hours=1)
 _MAY_PASS = frozenset({408, 425, 429})
@@ -41,9 +37,8 @@ def judge_answer(answer: Answer, host: str, now: datetime) -> Mapping[str, Any]:
     if status in _MAY_PASS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         delay = parse_retry_after(answer.retry_after, now)
         raise Fail(message) if delay is None else RetryAfter(delay, message)
-    if status >= HTTPStatus.BAD_REQUEST:
-        raise Abandon(message)
-    raise Fail(f"{message} (redirects are not followed)" if status >= HTTPStatus.MULTIPLE_CHOICES else message)
+    redirect = HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST
+    raise Fail(f"{message} (redirects are not followed)" if redirect else message)
 
 
 def parse_retry_after(text: str | None, now: datetime) -> timedelta | None:
