@@ -47,7 +47,7 @@ check-types: $(VENV)/.bench
 
 .PHONY: check-imports
 check-imports: $(VENV)/.dev
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-cache
 
 .PHONY: check-lock
 check-lock: $(VENV)/.dev

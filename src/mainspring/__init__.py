@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from mainspring.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from mainspring.worker.context import Context as Context
     from mainspring.worker.flow import Abandon as Abandon
@@ -9,8 +11,6 @@ if TYPE_CHECKING:
     from mainspring.worker.flow import RetryAfter as RetryAfter
     from mainspring.worker.flow import Snooze as Snooze
     from mainspring.worker.registry import handler as handler
-
-__version__ = "0.1.0"
 
 _EXPORTS = {
     "Abandon": "mainspring.worker.flow",

@@ -2,7 +2,6 @@
 
 from fastapi import APIRouter, FastAPI
 
-from mainspring import __version__
 from mainspring.api import problems
 from mainspring.api.executions import executions_router
 from mainspring.api.guard import LOOPBACK_NAMES, Guard
@@ -11,6 +10,7 @@ from mainspring.api.jobs import jobs_router
 from mainspring.api.orders import orders_router
 from mainspring.api.page import page_router
 from mainspring.api.ports import ApiPorts
+from mainspring.version import __version__
 
 
 def create_app(ports: ApiPorts, *, hosts: frozenset[str] | None = LOOPBACK_NAMES) -> FastAPI:

@@ -9,7 +9,6 @@ from string import Template
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
-from mainspring import __version__
 from mainspring.api.ports import ApiPorts
 from mainspring.api.representation import duration_ms, one_shot
 from mainspring.api.words import execution_word, job_word
@@ -17,6 +16,7 @@ from mainspring.domain.run import Run, State
 from mainspring.errors import MainspringError
 from mainspring.ports.sessions import Member, Role
 from mainspring.ports.views import Cursor, Figures, JobFilter, JobRecord, RunFilter
+from mainspring.version import __version__
 
 ROWS = 25
 _HEADERS = {

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from mainspring import __version__
 from mainspring.cli import schedule, serving, upkeep
 from mainspring.errors import ConfigurationError, MainspringError
+from mainspring.version import __version__
 
 WELCOME = f"""\
 Mainspring {__version__}: a distributed job scheduler.
