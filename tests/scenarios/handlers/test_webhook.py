@@ -78,9 +78,9 @@ async def test_a_busy_receiver_is_called_again_when_it_says() -> None:
     assert asked.value.delay == timedelta(seconds=90)
 
 
-async def test_a_receiver_that_does_not_know_the_call_ends_it() -> None:
+async def test_a_receiver_that_does_not_know_the_call_fails_the_attempt() -> None:
     async with receiving(answering(404, text="no such hook")) as receiver, calling() as webhook:
-        with pytest.raises(Abandon, match="answered 404 Not Found: no such hook"):
+        with pytest.raises(Fail, match="answered 404 Not Found: no such hook"):
             await webhook({"url": receiver.url}, a_context())
 
 
