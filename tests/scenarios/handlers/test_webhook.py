@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from mainspring.testing.clock import START
-from mainspring.worker.flow import Abandon, Fail, RetryAfter
+from mainspring.worker.flow import Fail, RetryAfter
 from mainspring.worker.handlers.webhook import KEPT_OF_ANSWER, READ_OF_ANSWER
 from tests.scenarios.handlers.receiver import answering, calling, receiving
 from tests.unit.handlers.contexts import JOB, RUN, a_context
