@@ -50,7 +50,7 @@ async def test_a_body_that_is_too_long_is_refused(client: aiohttp.ClientSession)
     body = io.BytesIO(b'{"handler":"test.echo","payload":"' + b"x" * 1_100_000 + b'"}')
     async with client.post(JOBS, data=body, headers=JSON) as response:
         assert response.status == 413
-        assert (await response.json(content_type=None))["error"] == "http"
+        assert (await response.json(content_type=None))["error"] == "too_large"
 
 
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nowhere", 404), ("DELETE", JOBS, 405)])

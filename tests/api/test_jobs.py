@@ -240,7 +240,8 @@ async def test_a_one_shot_that_was_triggered_again_is_still_steered_by_its_own_r
 async def test_pause_and_resume(client: aiohttp.ClientSession, schedule: str) -> None:
     job = await submitted(client, schedule=schedule)
     for _ in range(2):
-        assert (await post(client, f"{JOBS}/{job['id']}/pause", 200))["status"] == "PAUSED"
+        paused = await post(client, f"{JOBS}/{job['id']}/pause", 200)
+        assert (paused["status"], paused["next_run_time"]) == ("PAUSED", None)
     for _ in range(2):
         resumed = await post(client, f"{JOBS}/{job['id']}/resume", 200)
         assert resumed["status"] == "SCHEDULED"

@@ -36,7 +36,11 @@ _TABLE: tuple[tuple[type[MainspringError], int, str, str], ...] = (
     (StoreFull, 503, "store_full", "The store is full"),
     (StoreError, 503, "store_unavailable", "The store is away"),
 )
-_WORDS = {404: ("not_found", "There is no such thing"), 405: ("method_not_allowed", "That method isn't allowed here")}
+_WORDS = {
+    404: ("not_found", "There is no such thing"),
+    405: ("method_not_allowed", "That method isn't allowed here"),
+    413: ("too_large", "The request is too large"),
+}
 
 
 def problem(status: int, code: str, title: str, detail: str, extra: Mapping[str, Any] | None = None) -> Response:

@@ -5,7 +5,7 @@ from typing import Any
 
 from mainspring.api.document import Raw
 from mainspring.api.words import execution_word, job_word
-from mainspring.domain.job import Terms
+from mainspring.domain.job import JobState, Terms
 from mainspring.domain.run import Run, State
 from mainspring.domain.task import Task
 from mainspring.ports.output import Printed
@@ -49,7 +49,7 @@ def shown_run(run: Run, result: bytes | None, printed: Printed | None = None) ->
         "token": run.fence,
         "priority": run.task.priority,
         "worker_id": run.worker,
-        "scheduled_at": instant(run.wake_at or run.due_at),
+        "scheduled_at": instant(scheduled_at(run)),
         "started_at": instant(run.started_at),
         "completed_at": instant(run.finished_at),
         "duration_ms": duration_ms(run),
@@ -84,11 +84,18 @@ def shown_output(printed: Printed) -> str:
 
 
 def next_run_time(record: JobRecord) -> str | None:
-    """The next moment: a waiting run's own, or else the timetable's."""
+    """The next moment: a one-shot's own, or else the timetable's; none while the job is paused."""
+    if record.job.state is JobState.PAUSED:
+        return None
     run = record.run
     if run is not None and run.state is State.WAITING and run.id == record.job.id:
-        return instant(run.wake_at or run.due_at)
+        return instant(scheduled_at(run))
     return instant(record.job.next_fire_at)
+
+
+def scheduled_at(run: Run) -> datetime:
+    """When a waiting run is tried next, and when any other was due."""
+    return run.wake_at if run.state is State.WAITING and run.wake_at is not None else run.due_at
 
 
 def one_shot(record: JobRecord) -> bool:

@@ -46,11 +46,6 @@ class Server:
             )
         )
 
-    @property
-    def started(self) -> bool:
-        """Whether it answers."""
-        return self._server.started and not self._server.should_exit
-
     async def run(self, stop: asyncio.Event) -> None:
         """Answer requests until *stop* is set, then let the open ones end."""
         stopping = asyncio.create_task(self._stop_after(stop))

@@ -1,0 +1,199 @@
+"""What is stored for a request, decided without a server or a store."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from unittest.mock import AsyncMock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mainspring.adapters.system.chance import SystemRandom
+from mainspring.adapters.system.clock import SystemClock
+from mainspring.api.document import Raw, read_object, write_json
+from mainspring.api.submission import MAX_INLINE, Submission, Submissions, compose
+from mainspring.domain.ids import BlobId, Lane, RunId, moment_of
+from mainspring.domain.job import CatchUp, Misfire, NewJob, Overlap, Terms
+from mainspring.domain.run import NewRun
+from mainspring.errors import Invalid, InvalidSchedule, KeyConflict, UnknownHandler
+from mainspring.ports.work import Added, Addition
+
+NOW = datetime(2030, 1, 1, 12, 0, tzinfo=UTC)
+LANE = Lane("lane")
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda values: st.lists(values, max_size=4) | st.dictionaries(st.text(), values, max_size=4),
+    max_leaves=12,
+)
+
+
+def submission(owner: str | None = None, key: str | None = None, **fields: Any) -> Submission:
+    return Submission.read(json.dumps({"handler": "test.echo", **fields}).encode(), owner=owner, key=key)
+
+
+def composed(blob: BlobId | None = None, **fields: Any) -> NewRun | NewJob:
+    return compose(submission(**fields), lane=LANE, blob=blob, now=NOW, random_bits=42)
+
+
+def one_shot(**fields: Any) -> NewRun:
+    item = composed(**fields)
+    assert isinstance(item, NewRun)
+    return item
+
+
+def standing(**fields: Any) -> NewJob:
+    item = composed(**fields)
+    assert isinstance(item, NewJob)
+    return item
+
+
+@pytest.mark.parametrize(
+    ("schedule", "due"),
+    [
+        (None, timedelta(0)),
+        ("", timedelta(0)),
+        ("NOW", timedelta(0)),
+        ("in 90s", timedelta(seconds=90)),
+        ("2030-06-01T00:00:00+02:00", datetime(2030, 5, 31, 22, tzinfo=UTC)),
+    ],
+)
+def test_a_schedule_that_fires_once_makes_a_run(schedule: str | None, due: datetime | timedelta) -> None:
+    run = one_shot(schedule=schedule, name="once")
+    assert (run.due, run.name, run.task.lane, run.id) == (due, "once", LANE, RunId(run.job_id))
+    assert moment_of(run.id) == NOW
+
+
+def test_a_run_carries_a_specification_only_if_it_needs_one() -> None:
+    assert one_shot(name="plain").spec is None
+    spec = one_shot(schedule="in 90s", description="why").spec
+    assert spec is not None
+    assert Terms.from_json(spec) == Terms(schedule="in 90s", description="why")
+    spec = one_shot(description="why").spec
+    assert spec is not None
+    assert Terms.from_json(spec).schedule == "now"
+
+
+@pytest.mark.parametrize(
+    ("schedule", "first"),
+    [("0 6 * * *", datetime(2030, 1, 2, 6, tzinfo=UTC)), ("@every 90s", NOW + timedelta(seconds=90))],
+)
+def test_a_schedule_that_recurs_makes_a_standing_job(schedule: str, first: datetime) -> None:
+    job = standing(schedule=f"  {schedule}  ").job
+    assert (job.terms.schedule, job.next_fire_at, job.wake_at) == (schedule, first, first)
+
+
+def test_a_job_on_demand_has_no_moment() -> None:
+    job = standing(schedule="on-demand").job
+    assert (job.next_fire_at, job.wake_at) == (None, None)
+
+
+def test_a_recurring_job_begins_at_its_start() -> None:
+    job = standing(schedule="@every 1h", starts_at="2030-03-01T00:00:00Z").job
+    assert job.next_fire_at == job.terms.starts_at == datetime(2030, 3, 1, tzinfo=UTC)
+
+
+def test_exceptions_to_the_rule_are_kept() -> None:
+    terms = standing(schedule="@hourly", overlap="replace", misfire={"grace_ms": 5, "policy": "none"}).job.terms
+    assert terms.overlap is Overlap.REPLACE
+    assert terms.misfire == Misfire(grace=timedelta(milliseconds=5), policy=CatchUp.NONE)
+
+
+def test_a_payload_lies_inline_or_in_a_blob() -> None:
+    assert one_shot(payload=[1]).task.payload == b"[1]"
+    assert one_shot().task.payload == b"null"
+    task = one_shot(payload=[1], blob=BlobId("b")).task
+    assert (task.payload, task.blob) == (b"", BlobId("b"))
+
+
+def test_bodies_that_mean_the_same_have_one_digest() -> None:
+    first = submission(payload={"a": 1, "b": [2]}, key="k", priority=50)
+    assert first.digest == submission(payload={"b": [2], "a": 1}).digest
+    assert first.digest != submission(payload={"a": 1, "b": [3]}).digest
+    assert first.digest != submission(payload={"a": 1, "b": [2]}, priority=51).digest
+
+
+def test_owner_and_key_may_stand_in_the_body_or_beside_it_but_must_agree() -> None:
+    beside = submission(owner="o", key="k")
+    assert (beside.owner, beside.key) == ("o", "k")
+    assert Submission.read(b'{"handler":"h","owner":"o","jobId":"k"}').key == "k"
+    assert Submission.read(b'{"handler":"h"}').owner == "default"
+    with pytest.raises(Invalid, match="send one of them"):
+        Submission.read(b'{"handler":"h","key":"a"}', key="b")
+
+
+def test_an_invalid_schedule_says_where() -> None:
+    with pytest.raises(InvalidSchedule) as refused:
+        composed(schedule="61 * * * *")
+    assert (refused.value.part, refused.value.position) == ("61", 0)
+
+
+@pytest.fixture
+def store() -> AsyncMock:
+    store = AsyncMock()
+    store.handlers.return_value = {"registered": Lane("its own")}
+    store.put.return_value = BlobId("blob")
+    store.add.side_effect = lambda items: [Added(Addition.CREATED, item.id) for item in items]
+    return store
+
+
+@pytest.fixture
+def submissions(store: AsyncMock) -> Submissions:
+    return Submissions(
+        work=store,
+        views=store,
+        blobs=store,
+        clock=SystemClock(),
+        random=SystemRandom(),
+        builtin={"test.echo": Lane("default")},
+    )
+
+
+async def test_a_large_payload_is_stored_before_the_run_that_names_it(
+    submissions: Submissions, store: AsyncMock
+) -> None:
+    await submissions.submit(submission(payload="x" * (MAX_INLINE - 2)))
+    store.put.assert_not_awaited()
+    await submissions.submit(submission(payload="x" * (MAX_INLINE - 1)))
+    [item] = store.add.await_args.args[0]
+    assert (item.task.blob, item.task.payload) == (BlobId("blob"), b"")
+    assert [call[0] for call in store.mock_calls][-2:] == ["put", "add"]
+
+
+async def test_a_handler_has_its_lane_unless_the_job_says_otherwise(submissions: Submissions, store: AsyncMock) -> None:
+    for fields, lane in (
+        ({"handler": "registered"}, "its own"),
+        ({"handler": "registered", "lane": "other"}, "other"),
+        ({"handler": "test.echo"}, "default"),
+        ({"handler": "nobody", "allow_unknown_handler": True}, "default"),
+    ):
+        await submissions.submit(submission(**fields))
+        [item] = store.add.await_args.args[0]
+        assert item.task.lane == lane
+
+
+async def test_a_handler_that_came_a_moment_ago_is_known(submissions: Submissions, store: AsyncMock) -> None:
+    with pytest.raises(UnknownHandler):
+        await submissions.submit(submission(handler="new"))
+    store.handlers.return_value = {"new": Lane("default")}
+    assert (await submissions.submit(submission(handler="new"))).created
+
+
+async def test_a_key_that_stands_for_another_body_is_a_conflict(submissions: Submissions, store: AsyncMock) -> None:
+    store.add.side_effect = lambda items: [Added(Addition.CONFLICT, item.id) for item in items]
+    with pytest.raises(KeyConflict, match="choose another key"):
+        await submissions.submit(submission(key="k"))
+
+
+@given(st.dictionaries(st.text(), VALUES, max_size=5), st.sampled_from([None, 1, "\t"]))
+def test_every_object_is_read_member_by_member_as_it_was_written(value: dict[str, Any], indent: Any) -> None:
+    members = read_object(json.dumps(value, indent=indent, ensure_ascii=True).encode())
+    assert {name: member.value for name, member in members.items()} == value
+    assert all(json.loads(member.text) == member.value for member in members.values())
+
+
+@given(VALUES)
+def test_what_is_written_is_json_with_raw_texts_as_they_are(value: Any) -> None:
+    document = {"plain": [1, "ü", None], "raw": Raw(json.dumps(value, indent=3).encode())}
+    assert json.loads(write_json(document)) == {"plain": [1, "ü", None], "raw": value}
