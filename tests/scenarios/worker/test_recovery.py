@@ -1,0 +1,124 @@
+import asyncio
+from datetime import timedelta
+
+from mainspring.domain.ids import SessionId
+from mainspring.domain.outcome import Succeeded, judge
+from mainspring.domain.run import State
+from mainspring.errors import StoreUnavailable
+from mainspring.ports.journal import Began, Finished, Opened
+from mainspring.worker.settings import Ended
+from tests.unit.worker.harness import Bench, a_dead_predecessor
+from tests.unit.worker.leaps import START, leaping
+
+
+@leaping
+async def test_what_the_predecessor_had_finished_is_settled_and_not_repeated() -> None:
+    bench = Bench()
+    calls = bench.count_calls("work")
+    run = bench.store.submit()
+    attempt = await a_dead_predecessor(bench, run)
+    verdict = judge(attempt, Succeeded(result=b"7"), now=START, uniform=0.0)
+    bench.journal.notes += [Began(attempt.run_id, attempt.fence), Finished(verdict)]
+    async with bench.working():
+        await bench.store.until_ended(1)
+    assert bench.store.ended[run].result == b"7"
+    assert calls == []
+
+
+@leaping
+async def test_what_it_had_begun_is_lost_and_what_it_had_only_claimed_is_handed_back() -> None:
+    bench = Bench()
+    bench.count_calls("work")
+    begun, claimed = bench.store.submit(), bench.store.submit()
+    attempt = await a_dead_predecessor(bench, begun, claimed)
+    bench.journal.notes.append(Began(begun, attempt.fence))
+    async with bench.working():
+        await bench.store.until_ended(2)
+    first = {verdict.run_id: verdict for verdict in reversed(bench.store.verdicts)}
+    assert (first[begun].losses, first[begun].attempt) == (1, 1)
+    assert (first[claimed].losses, first[claimed].attempt) == (0, 0)
+
+
+@leaping
+async def test_the_old_session_is_closed_before_the_new_one_is_opened() -> None:
+    bench = Bench()
+    await a_dead_predecessor(bench, bench.store.submit())
+    bench.count_calls("work")
+    async with bench.working():
+        await bench.store.until(lambda: len(bench.store.sessions_opened) == 2)
+        assert bench.store.closed == [SessionId(1)]
+        assert bench.journal.notes[0] == Opened(SessionId(2))
+
+
+@leaping
+async def test_a_verdict_that_the_store_knows_already_does_no_harm() -> None:
+    bench = Bench()
+    run = bench.store.submit()
+    attempt = await a_dead_predecessor(bench, run)
+    verdict = judge(attempt, Succeeded(), now=START, uniform=0.0)
+    await bench.store.settle([verdict])
+    bench.journal.notes.append(Finished(verdict))
+    async with bench.working():
+        await bench.store.until(lambda: len(bench.store.sessions_opened) == 2)
+    assert [each.state for each in bench.store.verdicts] == [State.SUCCEEDED]
+
+
+@leaping
+async def test_the_journal_is_kept_until_the_store_has_answered_everything() -> None:
+    bench = Bench()
+    attempt = await a_dead_predecessor(bench, bench.store.submit())
+    notes = [*bench.journal.notes, Finished(judge(attempt, Succeeded(), now=START, uniform=0.0))]
+    bench.journal.notes = list(notes)
+    bench.store.faults["close"] = [StoreUnavailable("down")] * 3
+    async with bench.working():
+        await bench.store.until(lambda: not bench.store.faults["close"])
+        assert bench.journal.notes == notes
+        await bench.store.until(lambda: len(bench.store.sessions_opened) == 2)
+        assert notes[1] not in bench.journal.notes
+
+
+@leaping
+async def test_a_store_that_is_down_at_the_start_is_waited_for() -> None:
+    bench = Bench()
+    bench.count_calls("work")
+    bench.store.faults["open"] = [StoreUnavailable("down")] * 20
+    bench.store.submit()
+    async with bench.working():
+        await bench.store.until_ended(1)
+
+
+@leaping
+async def test_a_worker_that_waits_for_the_store_can_be_stopped() -> None:
+    bench = Bench()
+    bench.store.faults["open"] = [StoreUnavailable("down")] * 10_000
+    worker = bench.start()
+    await bench.clock.sleep(timedelta(minutes=1))
+    bench.stop.set()
+    assert await worker is Ended.ASKED
+
+
+@leaping
+async def test_a_killed_worker_leaves_a_journal_that_its_successor_understands() -> None:
+    bench = Bench()
+    started = asyncio.Event()
+
+    @bench.registry.handler("work")
+    async def work(payload: str) -> str:
+        if payload == "hang":
+            started.set()
+            await asyncio.Event().wait()
+        return payload
+
+    bench.store.faults["settle"] = [StoreUnavailable("down")] * 10_000
+    finished, hung = bench.store.submit(payload=b'"quick"'), bench.store.submit(payload=b'"hang"')
+    async with bench.killed():
+        await started.wait()
+        await bench.clock.sleep(timedelta(seconds=1))
+    bench.store.faults.clear()
+    bench.stop.clear()
+    started.clear()
+    async with bench.working():
+        await started.wait()
+        assert bench.store.ended[finished].result == b'"quick"'
+        assert bench.store.last(hung).losses == 1
+        bench.hurry.set()
