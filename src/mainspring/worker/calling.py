@@ -54,8 +54,6 @@ class Caller:
                 answer = await self._ports.tasks.in_process(isolated.call, request)
                 printed = isolated.printed_from(answer, execution.attempt)
                 outcome = await self._kept(execution, isolated.outcome_from(answer))
-        except GeneratorExit:
-            raise
         except BaseException as error:  # noqa: BLE001 - an exit that a handler asks for is a failure of its run, no more
             outcome = _after(execution, error)
         self._finish(execution, outcome, printed)

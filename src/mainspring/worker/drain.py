@@ -39,6 +39,7 @@ class Drain:
     async def run(self, claiming: "asyncio.Task[None]") -> None:
         """Bring everything in hand to an end."""
         log.info("drain.began", executing=len(self._executor.executing), waiting=len(self._executor.waiting))
+        self._executor.closing = True
         await self._stop_claiming(claiming)
         self._executor.hand_back_waiting("the worker was shut down before it began")
         await self._until_empty(self._settings.drain)

@@ -1,7 +1,7 @@
 """Runs in hand: those that wait for a slot and those that execute.
 
-Everything here happens in the loop, in turns. What a turn begins and what it finished is journalled with one write
-before any of its handlers is called and before any of its verdicts leaves.
+Everything here happens in the loop, in turns. What a turn begins is journalled with one write before any of its
+handlers is called; what has ended since the last turn leaves for the store as one group.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import structlog
 from mainspring.domain.ids import Fence, RunId, SessionId
 from mainspring.domain.outcome import Cancelled, HandedBack, Outcome
 from mainspring.domain.run import Attempt
-from mainspring.ports.journal import Began, Finished, Note
+from mainspring.ports.journal import Began
 from mainspring.ports.output import Printed
 from mainspring.worker.calling import Caller
 from mainspring.worker.context import Context, Toolbox
@@ -53,7 +53,7 @@ class Executor:
         self._loop = asyncio.get_running_loop()
         self._turn_is_due = False
         self._grace = settings.cancel_grace.total_seconds()
-        self.settler = Settler(ports.work, ports.clock, ports.random, printer, soon=self.soon)
+        self.settler = Settler(ports.work, ports.clock, ports.random, notebook, printer, soon=self.soon)
         self.session: SessionId
         """Who holds what is in hand; set before anything is accepted."""
         self.waiting: deque[Attempt] = deque()
@@ -61,6 +61,8 @@ class Executor:
         """By the number of the run's id: hashing a UUID costs five times as much."""
         self.leaving: dict[int, Execution] = {}
         """Decided, but still in their slots; by identity."""
+        self.closing = False
+        """Set when nothing more is to be started."""
         self.finished = 0
         """How many executions have ended by themselves; for measuring the rate."""
         self.busy = asyncio.Event()
@@ -93,7 +95,8 @@ class Executor:
 
     def soon(self) -> None:
         """Have a turn once everything that is ready in this round of the loop has run."""
-        if not self._turn_is_due:
+        # The loop is closed when the coroutine of a handler that never ended is thrown away.
+        if not self._turn_is_due and not self._loop.is_closed():
             self._turn_is_due = True
             self._loop.call_soon(self._turn)
 
@@ -176,12 +179,10 @@ class Executor:
 
     def _turn(self) -> None:
         self._turn_is_due = False
-        starting = self._take_startable() if self.waiting else []
-        notes: list[Note] = [Finished(verdict) for verdict in self.settler.take_fresh()]
-        notes += [Began(each.attempt.run_id, each.attempt.fence) for each in starting]
-        if notes:
-            self._notebook.append(notes)
-            self.settler.wake()
+        starting = self._take_startable() if self.waiting and not self.closing else []
+        if starting:
+            self._notebook.append([Began(each.attempt.run_id, each.attempt.fence) for each in starting])
+        self.settler.wake()
         create_task, execute = self._loop.create_task, self._caller.execute
         for execution in starting:
             if execution.closed:  # its successor came in the same turn

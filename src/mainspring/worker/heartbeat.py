@@ -22,6 +22,7 @@ from mainspring.worker.settings import WorkerPorts, WorkerSettings
 
 BEATS_PER_TTL = 3
 TICK = timedelta(milliseconds=500)
+_MOMENT = timedelta(milliseconds=1)
 BUSY_AFTER = 2.0
 """Seconds without an answer from the main loop after which it gets no more work."""
 BLOCKED_AFTER = 10.0
@@ -83,19 +84,21 @@ class Heartbeat:
 
     async def _keep_beating(self, sessions: Sessions) -> None:
         while True:
-            await self._clock.sleep(min(TICK, self._interval))
+            left = timedelta(seconds=self._due_at - self._clock.monotonic())
+            await self._clock.sleep(max(min(TICK, left), _MOMENT))
             self._watch()
             if self._clock.monotonic() >= self._due_at:
                 await self._beat(sessions)
 
     async def _beat(self, sessions: Sessions) -> None:
         session, asked_at = self.session, self._clock.monotonic()
+        self._due_at = asked_at + min(TICK, self._interval).total_seconds()
         if session is None:
             return
         try:
             heard = await sessions.beat(session, News(executing=self._executing(), clock=self._clock.now()))
         except StoreError as error:
-            # Unknown: try again with the next tick, because the time is running.
+            # Unknown: tried again with the next tick, because the time is running.
             log.warning("heartbeat.failed", error=str(error))
         except Exception:
             log.exception("heartbeat.failed")

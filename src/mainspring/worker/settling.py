@@ -12,10 +12,12 @@ import structlog
 from mainspring.domain.outcome import Failed, Outcome, Settled, Verdict, judge
 from mainspring.domain.run import Attempt
 from mainspring.errors import StoreError
+from mainspring.ports.journal import Finished
 from mainspring.ports.output import Printed
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.work import Work
 from mainspring.worker.backoff import Backoff
+from mainspring.worker.notebook import Notebook
 from mainspring.worker.printing import Printer
 
 MAX_GROUP = 2000
@@ -26,50 +28,56 @@ log = structlog.get_logger("mainspring.worker")
 class Settler:
     """Judges outcomes and settles the verdicts."""
 
-    def __init__(self, work: Work, clock: Clock, random: Random, printer: Printer, *, soon: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        work: Work,
+        clock: Clock,
+        random: Random,
+        notebook: Notebook,
+        printer: Printer,
+        *,
+        soon: Callable[[], None],
+    ) -> None:
         self._work = work
         self._clock = clock
         self._random = random
+        self._notebook = notebook
         self._printer = printer
         self._soon = soon
         self._backoff = Backoff(clock, random)
-        self._fresh: list[Verdict] = []
         self._waiting: list[Verdict] = []
         self._sent: Sequence[Verdict] = ()
         self._outputs: list[Printed] = []
         self._something = asyncio.Event()
 
     def report(self, attempt: Attempt, outcome: Outcome, printed: Printed | None = None) -> None:
-        """Take an outcome; it is journalled at the end of this turn of the loop and settled after that."""
+        """Take an outcome; it is journalled before this returns, and settled after that.
+
+        One write per run, on purpose: the fewer finished runs a kill finds unwritten, the fewer are repeated.
+        """
         # Chance is drawn only where a backoff needs it.
         uniform = self._random.uniform() if type(outcome) is Failed else 0.0
-        self._fresh.append(judge(attempt, outcome, now=self._clock.now(), uniform=uniform))
+        verdict = judge(attempt, outcome, now=self._clock.now(), uniform=uniform)
+        self._notebook.append((Finished(verdict),))
+        self._waiting.append(verdict)
         if printed is not None:
             self._outputs.append(printed)
         self._soon()
 
-    def take_fresh(self) -> Sequence[Verdict]:
-        """Verdicts that nobody has journalled; from now on they are on their way."""
-        fresh = self._fresh
-        if fresh:
-            self._fresh = []
-            self._waiting += fresh
-        return fresh
-
     def wake(self) -> None:
-        """What was taken is journalled: let it go."""
+        """Let go what has gathered."""
         if self._waiting:
             self._something.set()
 
     @property
     def unsettled(self) -> Sequence[Verdict]:
         """Verdicts that the store hasn't confirmed."""
-        return [*self._sent, *self._waiting, *self._fresh]
+        return [*self._sent, *self._waiting]
 
     @property
     def backlog(self) -> int:
         """How many verdicts the store hasn't confirmed."""
-        return len(self._sent) + len(self._waiting) + len(self._fresh)
+        return len(self._sent) + len(self._waiting)
 
     async def run(self) -> None:
         """Settle group after group for ever."""
