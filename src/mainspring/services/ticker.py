@@ -15,11 +15,14 @@ from mainspring.services.loop import repeat
 from mainspring.services.ownership import Owns, ticking
 
 POLL = timedelta(seconds=1)
-"""No sleep is longer, and due work that nobody claims is signalled again this often."""
+"""No sleep is longer, and due work that nobody claims is signalled again ever later, up to this."""
 QUIET = timedelta(milliseconds=5)
 """At most one look, and one signal per lane, in this time."""
 
-_POLL, _QUIET = POLL.total_seconds(), QUIET.total_seconds()
+BUSY = timedelta(milliseconds=100)
+"""While a lane has due work, that hides what comes next: the next look is no later than this."""
+
+_POLL, _QUIET, _BUSY = POLL.total_seconds(), QUIET.total_seconds(), BUSY.total_seconds()
 _LONG_AGO = float("-inf")
 
 
@@ -39,6 +42,8 @@ class Ticker:
         self._served_at = _LONG_AGO
         self._lanes: tuple[Lane, ...] = ()
         self._looked_at = _LONG_AGO
+        self._look_at = _LONG_AGO
+        self._patience: dict[Lane, float] = {}
         self._signal_at: dict[Lane, float] = {}
         self._signalled_at: dict[Lane, float] = {}
 
@@ -49,7 +54,7 @@ class Ticker:
             return self._until(min([self._looked_at + _QUIET, *self._signal_at.values()]))
         await self._look()
         await self._signal()
-        return self._until(min(self._signal_at.values(), default=self._looked_at + _POLL))
+        return self._until(min([self._look_at, *self._signal_at.values()]))
 
     async def run(self, stop: asyncio.Event) -> None:
         """Wake workers until *stop* is set."""
@@ -74,10 +79,10 @@ class Ticker:
         waits = await self._work.next_wake(self._lanes) if self._lanes else {}
         # The store's answer was true before this, so that nothing counted from here comes early.
         self._looked_at = self._clock.monotonic()
+        self._look_at = self._looked_at + _POLL
         self._signal_at = {}
         for lane in self._lanes:
-            if lane in waits:
-                self._expect(lane, waits[lane].total_seconds())
+            self._expect(lane, waits.get(lane))
 
     async def _see_who_is_served(self) -> None:
         if self._clock.monotonic() < self._served_at + _POLL:
@@ -86,11 +91,22 @@ class Ticker:
         self._served = tuple(sorted({lane for member in members for lane in member.lanes}))
         self._served_at = self._clock.monotonic()
 
-    def _expect(self, lane: Lane, wait: float) -> None:
-        signalled_at = self._signalled_at.get(lane, _LONG_AGO)
-        if wait <= 0 and self._looked_at < signalled_at + _POLL:
-            return  # the workers were told, and are busy: a later look will find out whether they were all deaf
-        self._signal_at[lane] = max(self._looked_at + wait, signalled_at + _QUIET)
+    def _expect(self, lane: Lane, wait: timedelta | None) -> None:
+        if wait is not None and wait <= timedelta(0):
+            self._insist(lane)
+            return
+        self._patience.pop(lane, None)
+        if wait is not None:
+            signalled_at = self._signalled_at.get(lane, _LONG_AGO)
+            self._signal_at[lane] = max(self._looked_at + wait.total_seconds(), signalled_at + _QUIET)
+
+    def _insist(self, lane: Lane) -> None:
+        """Due work may be what was signalled before, or have come since: say it again, but less and less often."""
+        patience = self._patience.setdefault(lane, _QUIET)
+        if self._looked_at >= self._signalled_at.get(lane, _LONG_AGO) + patience:
+            self._signal_at[lane] = self._looked_at
+            self._patience[lane] = min(2 * patience, _POLL)
+        self._look_at = min(self._look_at, self._looked_at + min(patience, _BUSY))
 
     def _until(self, at: float) -> timedelta:
         return timedelta(seconds=min(max(at - self._clock.monotonic(), 0), _POLL))

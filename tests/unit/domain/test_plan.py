@@ -127,6 +127,11 @@ def test_a_long_downtime_is_one_skip_that_nobody_counts() -> None:
     assert advance.skips == (skip(5, two_weeks - 65, None),)
 
 
+def test_a_single_skipped_moment_is_a_range_of_one() -> None:
+    advance = planned(terms(overlap=Overlap.SKIP), 10, active=State.RUNNING)
+    assert advance.skips == (skip(10, 10, 1, SkipReason.OVERLAP),)
+
+
 def test_exactly_a_hundred_skipped_moments_are_counted() -> None:
     assert planned(terms(grace=0, policy=CatchUp.NONE), 1005).skips == (skip(10, 1000, 100),)
     assert planned(terms(grace=0, policy=CatchUp.NONE), 1015).skips == (skip(10, 1010, None),)

@@ -1,8 +1,10 @@
+from itertools import pairwise
+
 import pytest
 
 from mainspring.domain.ids import Lane
 from mainspring.ports.sessions import Role
-from mainspring.services.ticker import POLL, QUIET, Ticker
+from mainspring.services.ticker import BUSY, POLL, QUIET, Ticker
 from tests.unit.services.fakes import (
     FakeClock,
     FakeRandom,
@@ -96,15 +98,65 @@ async def test_work_that_is_due_already_is_signalled_at_once(
     assert signals.notified == [("work/mail",)]
 
 
-async def test_due_work_that_nobody_claims_is_signalled_again_once_a_poll(
+async def test_due_work_that_nobody_claims_is_signalled_again_ever_more_rarely(
     ticker: Ticker, work: FakeWork, signals: FakeSignals, clock: FakeClock
 ) -> None:
     work.wakes = {MAIL: seconds(0)}
-    for _ in range(400):
-        await ticker.step()
-        await clock.sleep(QUIET)
-    assert clock.elapsed == seconds(2)
-    assert len(signals.notified) == 2
+    told_at = []
+    while clock.elapsed < seconds(5):
+        known = len(signals.notified)
+        wait = await ticker.step()
+        if len(signals.notified) > known:
+            told_at.append(clock.monotonic())
+        await clock.sleep(max(wait, QUIET))
+    gaps = [later - earlier for earlier, later in pairwise(told_at)]
+    assert gaps == sorted(gaps)
+    assert gaps[0] < 0.02
+    assert gaps[-1] == pytest.approx(1.0, abs=0.11)
+
+
+async def test_work_that_came_right_after_a_signal_is_signalled_too(
+    ticker: Ticker, work: FakeWork, signals: FakeSignals, clock: FakeClock
+) -> None:
+    work.wakes = {MAIL: seconds(0.25)}
+    await clock.sleep(await ticker.step())
+    work.wakes = {}  # claimed at once
+    await ticker.step()
+    await clock.sleep(QUIET)
+    work.wakes = {MAIL: seconds(0)}
+    await ticker.step()
+    assert signals.notified == [("work/mail",), ("work/mail",)]
+
+
+async def test_due_work_does_not_hide_what_is_due_after_it(
+    ticker: Ticker, work: FakeWork, signals: FakeSignals, clock: FakeClock
+) -> None:
+    work.wakes = {MAIL: seconds(0)}
+    wait = await ticker.step()
+    assert wait == QUIET
+    await clock.sleep(wait)
+    work.wakes = {MAIL: seconds(0.5)}
+    wait = await ticker.step()
+    assert wait == seconds(0.5)
+    await clock.sleep(wait)
+    await ticker.step()
+    assert signals.notified == [("work/mail",), ("work/mail",)]
+
+
+async def test_a_lane_with_a_backlog_is_looked_at_ever_more_rarely(
+    ticker: Ticker, work: FakeWork, clock: FakeClock
+) -> None:
+    work.wakes = {MAIL: seconds(0)}
+    while clock.elapsed < seconds(3):
+        await clock.sleep(await ticker.step())
+    assert clock.slept[0] == QUIET
+    assert clock.slept[-1] == BUSY
+    assert clock.slept == sorted(clock.slept)
+    work.wakes = {}
+    assert await ticker.step() == POLL
+    await clock.sleep(POLL)
+    work.wakes = {MAIL: seconds(0)}
+    assert await ticker.step() == QUIET
 
 
 async def test_a_lane_is_signalled_at_most_once_in_a_while_however_dense_its_moments(
