@@ -1,0 +1,146 @@
+"""Replays a history against the models of its runs and jobs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mainspring.domain.ids import JobId, RunId, SessionId
+from mainspring.domain.job import NewJob
+from mainspring.domain.plan import Advance
+from mainspring.domain.run import NewRun, State
+from mainspring.ports.work import Addition, Cancel, Effect, Steered
+from mainspring.testing.simulation.history import Applied, Event, Handled, History
+from mainspring.testing.simulation.judging.job_model import JobModel
+from mainspring.testing.simulation.judging.run_model import RunModel
+from mainspring.testing.simulation.judging.verdict import Violation
+
+
+class Replay:
+    """The models after everything that the store has applied, and what they objected to."""
+
+    def __init__(self, history: History) -> None:
+        self.runs: dict[RunId, RunModel] = {}
+        self.jobs: dict[JobId, JobModel] = {}
+        self.violations: list[Violation] = []
+        self.discarded: set[RunId] = set()
+        self.requeued: set[RunId] = set()
+        self._sessions: dict[SessionId, str] = {}
+        """Which process opened each, until it has ended."""
+        self._at = 0.0
+        for event in history.events:
+            self._at = event.at
+            self._see(event)
+
+    def _see(self, event: Event) -> None:
+        if isinstance(event, Handled):
+            model = self.runs.get(event.run)
+            if model is None:
+                self._object("P5", f"the handler of unknown run {event.run} was called")
+            elif event.what == "began":
+                model.began(event.fence, self._object)
+        elif isinstance(event, Applied) and not isinstance(event.answer, Exception):
+            apply = _APPLY.get(event.verb)
+            if apply is not None:
+                apply(self, event)
+
+    def _added(self, event: Applied) -> None:
+        for item, answer in zip(event.arguments[0], event.answer, strict=True):
+            if answer.kind is not Addition.CREATED:
+                continue
+            if isinstance(item, NewJob):
+                self.jobs[item.job.id] = JobModel(item.job)
+            else:
+                self._create(item, event)
+
+    def _create(self, run: NewRun, event: Applied) -> None:
+        if run.id in self.runs:
+            self._object("P6", f"run {run.id.hex[-6:]} was stored a second time")
+        self.runs[run.id] = RunModel.of(run, event.now)
+        if run.origin is not None:
+            self.requeued.add(run.origin)
+
+    def _claimed(self, event: Applied) -> None:
+        for attempt in event.answer.attempts:
+            if attempt.session not in self._sessions:
+                self._object("P4", f"session {attempt.session} was handed a run after its end")
+            model = self.runs.get(attempt.run_id)
+            if model is None:
+                self._object("P1", f"unknown run {attempt.run_id} was handed over")
+            else:
+                model.claimed(attempt, event.now, self._object)
+
+    def _settled(self, event: Applied) -> None:
+        for verdict, answer in zip(event.arguments[0], event.answer, strict=True):
+            holder = None if verdict.session is None else self._sessions.get(verdict.session)
+            gone = holder is None or _name(holder) == _name(event.process)
+            self.runs[verdict.run_id].settled_as(verdict, answer, event.now, gone, self._object)
+
+    def _steered(self, event: Applied) -> None:
+        run, order = event.arguments
+        if run in self.runs:
+            self.runs[run].steered(order, event.answer, event.now, self._object)
+
+    def _fired(self, event: Applied) -> None:
+        for advance, won in zip(event.arguments[0], event.answer, strict=True):
+            if won:
+                self._advanced(advance, event)
+
+    def _advanced(self, advance: Advance, event: Applied) -> None:
+        self.jobs[advance.job_id].advanced(advance, event.now, self._ended, self._object)
+        for run in advance.runs:
+            if run.id in self.runs:
+                self._object("P2", f"the moment {run.due} of job {advance.job_id.hex[-6:]} fired a second time")
+            else:
+                self._create(run, event)
+        replaced = None if advance.cancel is None else self.runs.get(advance.cancel)
+        if replaced is not None and not replaced.state.terminal:
+            effect = Effect.FLAGGED if replaced.state is State.RUNNING else Effect.DONE
+            replaced.steered(Cancel(), Steered(effect=effect), event.now, self._object)
+
+    def _saved(self, event: Applied) -> None:
+        _, expected, *rest = event.arguments
+        skips: Sequence[Any] = rest[0] if rest else ()
+        self.jobs[expected.id].saved(event.answer, expected, skips, self._object)
+
+    def _opened(self, event: Applied) -> None:
+        self._sessions[event.answer] = event.process
+
+    def _closed(self, event: Applied) -> None:
+        self._sessions.pop(event.arguments[0], None)
+
+    def _buried(self, event: Applied) -> None:
+        for session in event.answer:
+            self._sessions.pop(session, None)
+
+    def _beaten(self, event: Applied) -> None:
+        if event.answer is None:
+            self._sessions.pop(event.arguments[0], None)
+        elif event.arguments[0] not in self._sessions:
+            self._object("P4", f"session {event.arguments[0]} came back to life")
+
+    def _discarded(self, event: Applied) -> None:
+        self.discarded.update(event.arguments[0])
+
+    def _ended(self, run: RunId) -> bool:
+        return self.runs[run].state.terminal
+
+    def _object(self, prop: str, text: str) -> None:
+        self.violations.append(Violation(prop, text, self._at))
+
+
+def _name(label: str) -> str:
+    return label.partition("#")[0]
+
+
+_APPLY = {
+    "work.add": Replay._added,  # noqa: SLF001
+    "work.claim": Replay._claimed,
+    "work.settle": Replay._settled,
+    "work.steer": Replay._steered,
+    "work.discard": Replay._discarded,
+    "timetable.fire": Replay._fired,
+    "timetable.save": Replay._saved,
+    "sessions.open": Replay._opened,
+    "sessions.close": Replay._closed,
+    "sessions.bury": Replay._buried,
+    "sessions.beat": Replay._beaten,
+}

@@ -1,0 +1,147 @@
+"""What may happen to one run: a reference that replays its story and objects where it strays."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from mainspring.domain.ids import Fence, SessionId
+from mainspring.domain.outcome import Settled, Verdict
+from mainspring.domain.retry import MAX_LOSSES
+from mainspring.domain.run import Attempt, NewRun, State
+from mainspring.domain.task import BACKSTOP, Task
+from mainspring.ports.work import Cancel, Edit, Effect, Hold, Order, Release, Steered
+
+Object = Callable[[str, str], None]
+"""Takes the number of the property and what is wrong."""
+
+
+@dataclass(slots=True)
+class RunModel:
+    """A run as it must be by now."""
+
+    name: str
+    task: Task
+    state: State = State.WAITING
+    not_before: datetime | None = None
+    fence: Fence = Fence(0)
+    """Of the latest hand-over."""
+    outdated: bool = False
+    """Whether something else than the latest hand-over has changed the run since."""
+    session: SessionId | None = None
+    backstop: datetime | None = None
+    held: bool = False
+    flagged: bool = False
+    failures: int = 0
+    allowed: int = 0
+    """How many failures may be followed by another attempt; an edit takes nothing back."""
+    settled: set[Fence] = field(default_factory=set)
+    lost: set[Fence] = field(default_factory=set)
+    begun: set[Fence] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, run: NewRun, now: datetime) -> "RunModel":
+        """A run that was stored at *now*."""
+        due = now + run.due if isinstance(run.due, timedelta) else run.due
+        return cls(name=run.id.hex[-6:], task=run.task, not_before=due, allowed=run.task.retry.max_retries)
+
+    def claimed(self, attempt: Attempt, now: datetime, object_: Object) -> None:
+        """Somebody was handed the run."""
+        what = f"{self.name} was handed over as {attempt.fence}"
+        if self.state.terminal:
+            object_("P6", f"{what} after it had ended as {self.state.name}")
+        if self.state is State.RUNNING:
+            object_("P4", f"{what} while session {self.session} held it as {self.fence}")
+        if attempt.fence <= self.fence:
+            object_("P5", f"{what} after {self.fence}")
+        if self.not_before is not None and now < self.not_before:
+            object_("P7", f"{what} at {now}, before {self.not_before}")
+        if self.held:
+            object_("P8", f"{what} while it was held")
+        if self.flagged:
+            object_("P9", f"{what} after it was flagged for cancellation")
+        if attempt.failures > self.allowed:
+            object_("P10", f"{what} after {attempt.failures} failures of {self.allowed} + 1")
+        if attempt.task != self.task:
+            object_("P4", f"{what} with another task than it was given")
+        self.state, self.fence, self.session, self.outdated = State.RUNNING, attempt.fence, attempt.session, False
+        self.backstop = now + self.task.timeout + BACKSTOP
+
+    def settled_as(self, verdict: Verdict, answer: Settled, now: datetime, gone: bool, object_: Object) -> None:
+        """A verdict was given; *gone* says whether the holder's session had ended, or it judges itself."""
+        what = f"{self.name}/{verdict.fence} as {verdict.state.name}"
+        current = verdict.fence == self.fence and not self.outdated and not self.state.terminal
+        if answer is Settled.ACCEPTED:
+            self._accept(verdict, now, gone, current, object_)
+        elif answer is Settled.REPEATED and verdict.fence not in self.settled:
+            object_("P3", f"{what} was called a repetition, and it wasn't")
+        elif answer is Settled.STALE and current and verdict.session is None and verdict.fence not in self.settled:
+            object_("P3", f"{what} was refused although it was current")
+
+    def steered(self, order: Order, answer: Steered, now: datetime, object_: Object) -> None:
+        """Somebody gave an order."""
+        if answer.effect not in {Effect.DONE, Effect.FLAGGED}:
+            return
+        expected = State.RUNNING if answer.effect is Effect.FLAGGED else State.WAITING
+        if self.state is not expected:
+            object_("P9", f"{type(order).__name__} of {self.name} was {answer.effect} while it was {self.state.name}")
+        match order:
+            case Cancel():
+                if answer.effect is Effect.FLAGGED:
+                    self.flagged = True
+                else:
+                    self.state = State.CANCELLED
+            case Hold() | Release():
+                held = isinstance(order, Hold)
+                self.outdated |= held is not self.held
+                self.held = held
+            case Edit():
+                self._edit(order, now)
+
+    def began(self, fence: Fence, object_: Object) -> None:
+        """A handler was called."""
+        what = f"the handler of {self.name}/{fence} began"
+        if fence in self.begun:
+            object_("P5", f"{what} twice")
+        if fence > self.fence:
+            object_("P5", f"{what} before any such hand-over")
+        if self.state is State.CANCELLED and fence not in self.lost:
+            object_("P9", f"{what} after the run was cancelled")
+        self.begun.add(fence)
+
+    def _accept(self, verdict: Verdict, now: datetime, gone: bool, current: bool, object_: Object) -> None:
+        what = f"{self.name}/{verdict.fence} as {verdict.state.name}"
+        if self.state.terminal:
+            object_("P3", f"{what} was accepted after {self.state.name}")
+        if not current:
+            object_("P4", f"{what} was accepted while {self.fence} is the latest hand-over")
+        if verdict.session is None:
+            if verdict.fence in self.settled:
+                object_("P3", f"{what} was accepted twice")
+            self.settled.add(verdict.fence)
+        else:
+            self._lose(verdict, now, gone, object_)
+        if verdict.failures > self.allowed + 1 or verdict.losses > MAX_LOSSES:
+            object_("P10", f"{what} is failure {verdict.failures}, loss {verdict.losses}")
+        if not self.failures <= verdict.failures <= self.failures + 1:
+            object_("P10", f"{what} counts {verdict.failures} failures after {self.failures}")
+        self.failures = verdict.failures
+        self.not_before = now + verdict.delay
+        cancelled = self.flagged and verdict.state is not State.SUCCEEDED
+        self.state = State.CANCELLED if cancelled else verdict.state
+        self.session = None
+
+    def _lose(self, verdict: Verdict, now: datetime, gone: bool, object_: Object) -> None:
+        what = f"{self.name}/{verdict.fence} was taken from session {verdict.session}"
+        if self.state is not State.RUNNING or verdict.session != self.session:
+            object_("P4", f"{what}, which didn't hold it")
+        elif not gone and (self.backstop is None or now <= self.backstop):
+            object_("P4", f"{what}, which was alive")
+        self.lost.add(verdict.fence)
+
+    def _edit(self, order: Edit, now: datetime) -> None:
+        self.outdated = True
+        if order.task is not None:
+            self.task = order.task
+            self.allowed = max(order.task.retry.max_retries, self.failures)
+        if order.due is not None:
+            self.not_before = now + order.due if isinstance(order.due, timedelta) else order.due

@@ -1,0 +1,91 @@
+"""What runs in the simulated processes: the real worker and the real services, wired to simulated ports."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from mainspring.ports.journal import Journal
+from mainspring.ports.sessions import NewSession, Role
+from mainspring.services.membership import Membership
+from mainspring.services.planner import Planner
+from mainspring.services.pruner import Pruner
+from mainspring.services.rescuer import Rescuer
+from mainspring.services.ticker import Ticker
+from mainspring.testing.simulation.handlers import Effects, ObservedTasks, registry_of
+from mainspring.testing.simulation.network import Network, Remote
+from mainspring.testing.simulation.ports import ProcessClock, SeededRandom, Signalling
+from mainspring.testing.simulation.process import Process
+from mainspring.worker.settings import WorkerPorts, WorkerSettings
+from mainspring.worker.worker import Worker
+
+TTL = timedelta(seconds=6)
+"""Short, so that a schedule needn't last long to outlive sessions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What every process finds outside itself."""
+
+    network: Network
+    signalling: Signalling
+    effects: Effects
+
+    def port(self, process: Process, name: str) -> Any:
+        """A port of the store."""
+        return Remote(self.network, process, name)
+
+
+async def work(process: Process, around: Surroundings, journal: Journal) -> None:
+    """Be a worker until asked to stop."""
+    process.stop, process.hurry = asyncio.Event(), asyncio.Event()
+    ports = WorkerPorts(
+        work=around.port(process, "work"),
+        sessions=around.port(process, "sessions"),
+        signals=around.signalling.subscribe(process),
+        locks=around.port(process, "locks"),
+        output=around.port(process, "output"),
+        blobs=around.port(process, "blobs"),
+        journal=journal,
+        clock=ProcessClock(process),
+        random=SeededRandom(process),
+        tasks=ObservedTasks(process, around.effects),
+    )
+    settings = WorkerSettings(
+        name=process.name,
+        concurrency=process.random.choice((2, 4, 8)),
+        ttl=TTL,
+        drain=timedelta(seconds=3),
+        cancel_grace=timedelta(seconds=1),
+        poll=timedelta(seconds=2),
+    )
+    await Worker(ports, settings, registry_of(process, around.effects)).run(process.stop, process.hurry)
+
+
+async def schedule(process: Process, around: Surroundings) -> None:
+    """Be a scheduler until asked to stop."""
+    process.stop, process.hurry = asyncio.Event(), asyncio.Event()
+    clock, random = ProcessClock(process), SeededRandom(process)
+    work_port, sessions = around.port(process, "work"), around.port(process, "sessions")
+    timetable, upkeep, audit = (around.port(process, name) for name in ("timetable", "upkeep", "audit"))
+    signals = around.signalling.subscribe(process)
+    new = NewSession(role=Role.SCHEDULER, name=process.name, ttl=TTL)
+    membership = Membership(sessions, clock, random, session=new)
+    owns = membership.owns
+    services = (
+        membership,
+        Planner(timetable, signals, clock, random, owns=owns),
+        Ticker(work_port, sessions, signals, clock, random, owns=owns),
+        Rescuer(
+            sessions=sessions,
+            work=work_port,
+            upkeep=upkeep,
+            audit=audit,
+            signals=signals,
+            clock=clock,
+            random=random,
+            owns=owns,
+        ),
+        Pruner(upkeep, clock, random, owns=owns),
+    )
+    await asyncio.gather(*(service.run(process.stop) for service in services))

@@ -1,0 +1,113 @@
+"""One schedule: a world that lives through its faults, heals, and is then judged."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import structlog
+
+from mainspring.adapters.sqlite.rows import to_micros
+from mainspring.domain.job import JobState
+from mainspring.domain.reschedule import paused
+from mainspring.ports.work import Release
+from mainspring.testing.simulation.history import History
+from mainspring.testing.simulation.judging import ending
+from mainspring.testing.simulation.judging.journal import JournalJudge
+from mainspring.testing.simulation.judging.replay import Replay
+from mainspring.testing.simulation.judging.rows import Rows, read
+from mainspring.testing.simulation.judging.verdict import Violation
+from mainspring.testing.simulation.universe import Stuck
+from mainspring.testing.simulation.world import World
+
+FAULTS_UNTIL = 35.0
+ON_TIME_AFTER = 30.0
+"""Seconds after healing by which every timetable must have caught up."""
+QUIET_AFTER = 240.0
+"""Seconds after healing by which everything must be done: longer than the longest backstop and all retries."""
+PATIENCE = 5_000_000
+"""Microseconds that a moment may be late in a healthy world."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What came of a schedule."""
+
+    seed: int
+    digest: str
+    steps: int
+    runs: int
+    violations: tuple[Violation, ...]
+    history: History
+
+
+def run(seed: int) -> Report:
+    """Live through the schedule of this seed and judge it."""
+    with _quietly():
+        world = World(seed)
+        try:
+            violations, runs = _live(world)
+        finally:
+            world.end()
+    history = world.history
+    return Report(seed, history.digest(), world.universe.steps, runs, tuple(violations), history)
+
+
+def _live(world: World) -> tuple[list[Violation], int]:
+    violations: list[Violation] = []
+    try:
+        world.universe.run_until(FAULTS_UNTIL)
+        world.heal()
+        world.universe.run_until(FAULTS_UNTIL + ON_TIME_AFTER)
+        violations += ending.timetables_are_on_time(_rows(world))
+        rows = _settle_down(world)
+    except Stuck as error:
+        return [Violation("liveness", str(error))], 0
+    violations += [Violation("defect", text) for text in world.universe.complaints]
+    return violations + _judge(world.history, rows), len(rows.ended)
+
+
+def _settle_down(world: World) -> Rows:
+    """Pause every standing job, let go what is held, and wait until nothing is left to do."""
+    rows = _rows(world)
+    for job in rows.jobs:
+        record = world.ask("views.job", job)
+        if record is not None and record.job.state is JobState.ACTIVE:
+            world.ask("timetable.save", paused(record.job), record.job, ())
+    for run, row in rows.live.items():
+        if row.held:
+            world.ask("work.steer", run, Release())
+    rows = _rows(world)
+    while rows.live and world.universe.time < FAULTS_UNTIL + QUIET_AFTER:
+        world.universe.run_until(world.universe.time + 2.0)
+        rows = _rows(world)
+    return rows
+
+
+def _judge(history: History, rows: Rows) -> list[Violation]:
+    replay = Replay(history)
+    return [
+        *replay.violations,
+        *JournalJudge(history).violations,
+        *ending.nothing_accepted_is_lost(history, rows),
+        *ending.rows_are_as_the_story_says(replay, rows),
+        *ending.dead_letters_are_exact(replay, rows),
+        *ending.keys_stand_for_one_job(history),
+        *ending.figures_equal_rows(rows),
+        *ending.everything_due_is_done(rows),
+    ]
+
+
+def _rows(world: World) -> Rows:
+    return read(world.store, to_micros(world.clock.now()), PATIENCE)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """A simulated cluster says in a second what a real one says in an hour; its history tells more."""
+    before = structlog.get_config()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    try:
+        yield
+    finally:
+        structlog.configure(**before)

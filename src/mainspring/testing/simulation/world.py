@@ -1,0 +1,107 @@
+"""A small cluster and its life: processes that come and go around one store, first in bad weather, then healed."""
+
+from random import Random
+from typing import Any
+
+from mainspring.adapters.sqlite.store import SqliteStore
+from mainspring.ports.journal import Note
+from mainspring.testing.simulation.chaos import Chaos
+from mainspring.testing.simulation.client import Client
+from mainspring.testing.simulation.handlers import Effects
+from mainspring.testing.simulation.history import Happened, History
+from mainspring.testing.simulation.network import Network, finish
+from mainspring.testing.simulation.ports import Signalling, SimulatedJournal, StoreClock
+from mainspring.testing.simulation.process import Process
+from mainspring.testing.simulation.roles import Surroundings, schedule, work
+from mainspring.testing.simulation.universe import Universe
+from mainspring.testing.simulation.weather import Weather
+from mainspring.testing.simulation.workload import Ledger, Workload
+
+_LONGEST_ABSENCE = 12.0
+
+
+class World:
+    """Everything of one schedule."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.universe = Universe(self._stream("order"))
+        self.history = History()
+        self.weather = Weather(self._stream("weather"))
+        self.clock = StoreClock(self.universe)
+        self.store: SqliteStore = finish(SqliteStore.open(":memory:", clock=self.clock, inline=True))
+        self.network = Network(self.universe, self.weather, self.history, self.store, self.clock)
+        self.servants: dict[str, Process] = {}
+        """The newest life of every worker and scheduler."""
+        self.clients: list[Process] = []
+        self._around = Surroundings(
+            network=self.network,
+            signalling=Signalling(self.universe, self.weather, self._stream("signals").random),
+            effects=Effects(),
+        )
+        self._disks: dict[str, list[Note]] = {}
+        self._absences = self._stream("absences")
+        self._chaos = Chaos(self, self._stream("chaos"))
+        self._populate(self._stream("population"))
+
+    def heal(self) -> None:
+        """End all faults: from now on, everything that is due must get done."""
+        self.say("world", "healed")
+        self._chaos.end()
+        self.weather.clear_up()
+
+    def ask(self, verb: str, *arguments: Any) -> Any:
+        """Have the store carry out a verb at once, as somebody whom no fault can touch."""
+        answer = self.network.apply("keeper", verb, arguments, {})
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def end(self) -> None:
+        """Clear everything away."""
+        for process in (*self.servants.values(), *self.clients):
+            process.alive = False
+        self.universe.end()
+        finish(self.store.close())
+
+    def say(self, who: str, what: str) -> None:
+        """Note what happened to somebody."""
+        self.history.record(Happened(self.universe.time, who, what))
+
+    def _populate(self, random: Random) -> None:
+        for number in range(1, random.choice((1, 2, 2, 3)) + 1):
+            self._start(f"worker-{number}", 1)
+        for number in range(1, random.choice((1, 2, 2)) + 1):
+            self._start(f"scheduler-{number}", 1)
+        ledger = Ledger()
+        for number in range(1, random.choice((1, 2)) + 1):
+            name = f"client-{number}"
+            process = Process(self.universe, self.history, name, 1, self._stream(name))
+            self.clients.append(process)
+            workload = Workload(Client(process, self._around), ledger, owner=f"owner-{number}")
+            process.start(workload.run(random.randint(8, 20), random.choice((0.3, 1.0, 2.0))))
+        self._chaos.begin()
+
+    def _start(self, name: str, life: int) -> None:
+        random = self._stream(f"{name}#{life}")
+        process = Process(self.universe, self.history, name, life, random, gone=self._bring_back)
+        self.servants[name] = process
+        self.say(process.label, "started")
+        if name.startswith("worker"):
+            journal = SimulatedJournal(self._disks.setdefault(name, []), process)
+            process.start(work(process, self._around, journal))
+        else:
+            process.start(schedule(process, self._around))
+
+    def _bring_back(self, process: Process) -> None:
+        """Whatever has ended is started again, sooner or later; what power loss took from its disk stays lost."""
+        disk = self._disks.get(process.name)
+        if process.loses_power and disk:
+            lost = self._absences.randint(0, len(disk))
+            self.say(process.label, f"lost power, and {lost} notes of its journal")
+            del disk[len(disk) - lost :]
+        absence = 0.05 + self._absences.random() ** 2 * (0.2 if self.weather.clear else _LONGEST_ABSENCE)
+        self.universe.after(absence, self._start, process.name, process.life + 1)
+
+    def _stream(self, purpose: str) -> Random:
+        return Random(f"{self.seed}/{purpose}")
