@@ -71,7 +71,7 @@ def job_record(transaction: Transaction, job_id: JobId) -> JobRecord | None:
     if row is not None:
         return _standing_record(transaction, job_from(json.loads(row)))
     run = _run(transaction, job_id)
-    return _one_shot_record(run) if run is not None and run.one_shot else None
+    return _one_shot_record(transaction, run) if run is not None and run.one_shot else None
 
 
 def _page(rows: Iterable[tuple[UUID, T | None]], matches: Callable[[T], bool], page: Cursor) -> Page[T]:
@@ -115,7 +115,8 @@ def _chunks(transaction: Transaction, statement: str, before: UUID | None, *valu
 
 def _records_before(transaction: Transaction, before: UUID | None) -> Iterator[tuple[UUID, JobRecord | None]]:
     one_shots = (
-        (run.id, _one_shot_record(run) if run.one_shot else None) for run in _runs_before(transaction, None, before)
+        (run.id, _one_shot_record(transaction, run) if run.one_shot else None)
+        for run in _runs_before(transaction, None, before)
     )
     standing = ((record.job.id, record) for record in _standing_before(transaction, before))
     return merge(standing, one_shots, key=itemgetter(0), reverse=True)
@@ -146,19 +147,23 @@ def _run(transaction: Transaction, run_id: UUID) -> Run | None:
 
 
 def _standing_record(transaction: Transaction, job: Job) -> JobRecord:
-    """Its live run that is next, or else its latest run; skipped moments aren't runs."""
-    live = json.loads(transaction.value(_SQL["live_runs_of_job"], _NEWEST, 1, job.id.bytes))
+    return JobRecord(job=job, run=_shown_run(transaction, job.id))
+
+
+def _shown_run(transaction: Transaction, job_id: JobId) -> Run | None:
+    """The newest live run of a job beside the one that is the job itself, or else its latest; skips aren't runs."""
+    live = json.loads(transaction.value(_SQL["live_runs_of_job"], _NEWEST, 1, job_id.bytes))
     if live:
-        return JobRecord(job=job, run=run_from(live[0]))
-    for row in json.loads(transaction.value(_SQL["ended_runs_of_job"], _NEWEST, _CHUNK, job.id.bytes)):
+        return run_from(live[0])
+    for row in json.loads(transaction.value(_SQL["ended_runs_of_job"], _NEWEST, _CHUNK, job_id.bytes)):
         run = run_from(row)
         if run.state is not State.SKIPPED:
-            return JobRecord(job=job, run=run)
-    return JobRecord(job=job, run=None)
+            return run
+    return None
 
 
-def _one_shot_record(run: Run) -> JobRecord:
-    """A one-shot job is its first run; its remaining fields lie in the run's spec."""
+def _one_shot_record(transaction: Transaction, run: Run) -> JobRecord:
+    """A one-shot job is its first run, whose spec has its remaining fields; a retry of it is shown instead."""
     held = run.state is State.WAITING and run.wake_at is None
     job = Job(
         id=JobId(run.id),
@@ -175,7 +180,7 @@ def _one_shot_record(run: Run) -> JobRecord:
         next_fire_at=run.wake_at if run.state is State.WAITING else None,
         active_run=RunId(run.id),
     )
-    return JobRecord(job=job, run=run)
+    return JobRecord(job=job, run=_shown_run(transaction, job.id) or run)
 
 
 def _run_matches(run: Run, where: RunFilter) -> bool:

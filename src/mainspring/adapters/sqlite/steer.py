@@ -9,7 +9,7 @@ from mainspring.adapters.sqlite.engine import Transaction
 from mainspring.adapters.sqlite.rows import HELD, dump, micros, task_fields, to_micros
 from mainspring.adapters.sqlite.statements import load
 from mainspring.adapters.sqlite.totals import Totals, add_totals
-from mainspring.domain.ids import RunId
+from mainspring.domain.ids import Lane, RunId
 from mainspring.domain.run import State
 from mainspring.ports.work import Cancel, Edit, Effect, Hold, Order, Release, Steered
 
@@ -81,9 +81,17 @@ def _move(transaction: Transaction, live: _Live, *, held: bool) -> None:
 def _edit(transaction: Transaction, live: _Live, order: Edit) -> None:
     if order.task is not None:
         transaction.execute(_SQL["edit_task"], live.seq, *task_fields(order.task))
+        _count_in(transaction, live, order.task.lane)
     due = None if order.due is None else _instant(transaction, order.due)
     wake = due if due is None or live.wake_at < HELD else due + HELD
     transaction.execute(_SQL["edit_rest"], live.seq, due, wake, order.name, order.spec)
+
+
+def _count_in(transaction: Transaction, live: _Live, lane: Lane) -> None:
+    """A run is counted where it will be claimed: what lives in a lane is what was added there and hasn't ended."""
+    if lane != live.lane:
+        moved = Totals({(live.owner, live.lane, live.kind, "added"): -1, (live.owner, lane, live.kind, "added"): 1})
+        add_totals(transaction, moved)
 
 
 def _instant(transaction: Transaction, due: datetime | timedelta) -> int:

@@ -36,7 +36,7 @@ class SqliteWork:
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
         """Hand over the best waiting runs; each claim begins with another lane."""
         self._turn += 1
-        first = self._turn % len(lanes)
+        first = self._turn % max(len(lanes), 1)
         in_turn = [*lanes[first:], *lanes[:first]]
         return await self._engine.write(partial(claim, by=by, lanes=in_turn, limit=limit))
 
@@ -74,4 +74,5 @@ def _hide(transaction: Transaction, job: JobId) -> bool:
     if transaction.value(_SQL["is_ended_job"], job.bytes) is None:
         return False
     transaction.execute(_SQL["hide"], job.bytes)
+    transaction.execute(_SQL["resolve_dead_letters"], dump([job.hex]))
     return True
