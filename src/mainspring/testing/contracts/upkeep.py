@@ -10,6 +10,7 @@ from mainspring.domain.run import State
 from mainspring.errors import NotFound
 from mainspring.ports.locks import Lock
 from mainspring.ports.output import Printed
+from mainspring.ports.sessions import News
 from mainspring.ports.views import Cursor, DeadFilter
 from mainspring.ports.work import Addition
 from mainspring.testing.clock import Time
@@ -165,6 +166,14 @@ class UpkeepContract(StoreContract):
         await prune_all(store)
         assert list(await store.sessions.bury(10)) == [worker]
         assert list(await store.sessions.held(worker, 10)) == [attempt]
+
+    async def test_the_id_of_a_forgotten_session_is_not_given_again(self, store: Store, time: Time) -> None:
+        forgotten = await a_worker(store)
+        await store.sessions.close(forgotten)
+        await time.pass_(LONGER)
+        await prune_all(store)
+        assert await a_worker(store) != forgotten
+        assert await store.sessions.beat(forgotten, News()) is None
 
     async def test_live_sessions_are_never_forgotten(self, store: Store, time: Time) -> None:
         session = await store.sessions.open(a_session("worker-1"))

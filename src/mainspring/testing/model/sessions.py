@@ -21,7 +21,7 @@ class MemorySessions:
     async def open(self, session: NewSession) -> SessionId:
         """Ids grow."""
         now = self._tables.now()
-        identity = SessionId(max(self._tables.sessions, default=0) + 1)
+        identity = SessionId(next(self._tables.session_ids))
         member = Member(
             id=identity,
             role=session.role,

@@ -29,10 +29,11 @@ def _change(tables: Tables, run: Run, order: Hold | Release | Edit) -> Effect:
     match order:
         case Hold():
             if run.wake_at is not None:
+                tables.held_until[run.id] = run.wake_at
                 _moved(tables, tables.change(run, wake_at=None))
         case Release():
             if run.wake_at is None:
-                _moved(tables, tables.change(run, wake_at=max(run.due_at, tables.now())))
+                _moved(tables, tables.change(run, wake_at=tables.held_until.pop(run.id)))
         case Edit():
             return _edit(tables, run, order)
         case _:
@@ -51,6 +52,7 @@ def _edit(tables: Tables, run: Run, order: Edit) -> Effect:
     if order.due is not None:
         due_at = order.due if isinstance(order.due, datetime) else tables.now() + order.due
         edited = tables.change(edited, due_at=due_at, wake_at=None if run.wake_at is None else due_at)
+        tables.held_until[run.id] = due_at
     if order.task is not None:
         # The run moves to the tallies of its new lane: runs that live there are those that were added less those ended.
         tables.count(edited, "added", -1)

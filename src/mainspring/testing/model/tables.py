@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -58,13 +59,17 @@ class Tables:
     runs: dict[RunId, Run] = field(default_factory=dict)
     holders: dict[RunId, SessionId] = field(default_factory=dict)
     """Of runs that run."""
+    held_until: dict[RunId, datetime] = field(default_factory=dict)
+    """When runs that are held would have woken."""
     settled: dict[RunId, Fence] = field(default_factory=dict)
     """The hand-over that put a waiting run back, so that a repeat can be told from a result that comes too late."""
     origins: dict[RunId, Origin] = field(default_factory=dict)
     accepted: dict[tuple[str, str], Accepted] = field(default_factory=dict)
     dead: dict[RunId, DeadLetter] = field(default_factory=dict)
-    hidden: set[JobId] = field(default_factory=set)
+    hidden: set[RunId] = field(default_factory=set)
     sessions: dict[SessionId, Session] = field(default_factory=dict)
+    session_ids: Iterator[int] = field(default_factory=lambda: count(1))
+    """Never the same twice, not even once a session is forgotten."""
     handlers: dict[str, Lane] = field(default_factory=dict)
     leases: dict[str, Lease] = field(default_factory=dict)
     blobs: dict[BlobId, tuple[bytes, datetime]] = field(default_factory=dict)
@@ -92,14 +97,19 @@ class Tables:
         """Append to the tallies of the run's kind."""
         self.tallies.append(((run.owner, run.task.lane, self.origins[run.id]), what, by))
 
-    def create(self, new: NewRun, *, origin: Origin | None = None) -> None:
+    def create(self, new: NewRun) -> None:
         """Store a run that nobody stored before."""
         now = self.now()
         due_at = new.due if isinstance(new.due, datetime) else now + new.due
         run = _waiting(new, created_at=now, due_at=due_at)
         self.runs[run.id] = run
-        self.origins[run.id] = _origin(run) if origin is None else origin
+        self.origins[run.id] = self._origin(run)
         self.count(run, "added")
+
+    def _origin(self, run: Run) -> Origin:
+        if run.job_id in self.jobs:
+            return Origin.RECURRING
+        return Origin.IMMEDIATE if run.due_at <= run.created_at else Origin.DELAYED
 
     def cancel(self, run: Run, reason: str) -> Run:
         """End a run that waits, flag one that runs, leave an ended one alone."""
@@ -143,12 +153,6 @@ class Tables:
         self.runs[identity] = run
         self.origins[identity] = Origin.RECURRING
         self.count(run, f"ended {State.SKIPPED}", 1 if skip.count is None else skip.count)
-
-
-def _origin(run: Run) -> Origin:
-    if not run.one_shot:
-        return Origin.RECURRING
-    return Origin.IMMEDIATE if run.due_at <= run.created_at else Origin.DELAYED
 
 
 def _waiting(new: NewRun, *, created_at: datetime, due_at: datetime) -> Run:

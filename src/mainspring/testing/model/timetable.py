@@ -7,7 +7,7 @@ from datetime import timedelta
 from mainspring.domain.ids import Version
 from mainspring.domain.job import Job, JobState
 from mainspring.domain.plan import Advance, DueJob, Skip
-from mainspring.domain.run import Origin, State
+from mainspring.domain.run import State
 from mainspring.errors import NotFound, VersionConflict
 from mainspring.ports.timetable import Due
 from mainspring.testing.model.tables import Tables
@@ -66,7 +66,7 @@ class MemoryTimetable:
             self._tables.cancel(self._tables.runs[advance.cancel], "replaced")
         for run in advance.runs:
             if run.id not in self._tables.runs:
-                self._tables.create(run, origin=Origin.RECURRING)
+                self._tables.create(run)
         for skip in advance.skips:
             self._tables.skip(job, skip)
         return True

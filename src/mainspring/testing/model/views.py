@@ -42,9 +42,9 @@ class MemoryViews:
         return _cut(found, lambda record: record.job.id, page)
 
     async def run(self, run_id: RunId) -> Run | None:
-        """Unless it was hidden with its job."""
+        """Unless it was hidden, being a job of its own."""
         run = self._tables.runs.get(run_id)
-        return run if run and run.job_id not in self._tables.hidden else None
+        return run if run and run.id not in self._tables.hidden else None
 
     async def runs(self, where: RunFilter, page: Cursor) -> Page[Run]:
         """By id, greatest first."""
@@ -75,7 +75,7 @@ class MemoryViews:
         return self._tables.now()
 
     def _visible(self) -> list[Run]:
-        return [run for run in self._tables.runs.values() if run.job_id not in self._tables.hidden]
+        return [run for run in self._tables.runs.values() if run.id not in self._tables.hidden]
 
     def _records(self) -> list[JobRecord]:
         standing = [job for job in self._tables.jobs.values() if job.state is not JobState.DELETED]

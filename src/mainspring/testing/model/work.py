@@ -154,7 +154,7 @@ class MemoryWork:
             result=verdict.result,
             result_blob=verdict.blob,
             error=verdict.error,
-            reason=(verdict.reason or run.reason) if flagged else verdict.reason,
+            reason=(run.reason or verdict.reason) if flagged else verdict.reason,
             log=verdict.log,
         )
         if flagged:
@@ -190,10 +190,10 @@ class MemoryWork:
     async def hide(self, job: JobId) -> bool:
         """Ended one-shot jobs only; what nobody sees is no dead letter to look after either."""
         run = self._tables.runs.get(RunId(job))
-        if run is None or run.job_id != job or not run.state.terminal:
+        if run is None or not run.one_shot or not run.state.terminal:
             return False
-        self._tables.hidden.add(job)
-        self._tables.dead = {key: letter for key, letter in self._tables.dead.items() if letter.run.job_id != job}
+        self._tables.hidden.add(run.id)
+        self._tables.dead.pop(run.id, None)
         return True
 
 
