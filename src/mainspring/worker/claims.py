@@ -49,7 +49,7 @@ class Claims:
         self.session: SessionId | None = None
         """Who asks; nobody does while it is None."""
         self.rate = 0.0
-        """Runs that end per second while there is work."""
+        """Runs that end per second while any executes."""
 
     async def run(self) -> None:
         """Claim for ever."""

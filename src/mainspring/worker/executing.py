@@ -64,7 +64,9 @@ class Executor:
         self.closing = False
         """Set when nothing more is to be started."""
         self.finished = 0
-        """How many executions have ended by themselves; for measuring the rate."""
+        """How many executions have ended by themselves; with `busy_seconds`, for measuring the rate."""
+        self._busy_seconds = 0.0
+        self._busy_since = 0.0
         self.busy = asyncio.Event()
         """Set whenever there is something in hand that somebody must keep an eye on."""
         self.changed = asyncio.Event()
@@ -79,6 +81,10 @@ class Executor:
     def in_hand(self) -> int:
         """Runs that wait or execute here."""
         return len(self.waiting) + len(self.executing)
+
+    def busy_seconds(self, now: float) -> float:
+        """For how long anything has executed, until *now*: waiting for work isn't slowness."""
+        return self._busy_seconds + (now - self._busy_since if self.executing else 0.0)
 
     def accept(self, attempts: Sequence[Attempt]) -> None:
         """Take over runs that the store has handed to this session."""
@@ -159,9 +165,14 @@ class Executor:
 
     def _leave(self, execution: Execution) -> None:
         execution.closed = True
-        self.executing.pop(execution.attempt.run_id.int, None)
+        self._remove(execution)
         self.leaving[id(execution)] = execution
         self.soon()
+
+    def _remove(self, execution: Execution) -> None:
+        del self.executing[execution.attempt.run_id.int]
+        if not self.executing:
+            self._busy_seconds += self._clock.monotonic() - self._busy_since
 
     def _finish(self, execution: Execution, outcome: Outcome, printed: Printed | None = None) -> None:
         if execution.timer is not None:
@@ -172,7 +183,7 @@ class Executor:
             return
         execution.closed = True
         self.finished += 1
-        del self.executing[execution.attempt.run_id.int]
+        self._remove(execution)
         if execution.context is not None and printed is None:
             printed = execution.context.take_printed()
         self.settler.report(execution.attempt, outcome, printed)
@@ -196,6 +207,8 @@ class Executor:
     def _take_startable(self) -> list[Execution]:
         free = min(self.slots - len(self.executing), len(self.waiting))
         started_at, now = self._clock.now(), self._clock.monotonic()
+        if not self.executing:
+            self._busy_since = now
         starting: list[Execution] = []
         for _ in range(free):
             attempt = self.waiting.popleft()

@@ -14,6 +14,7 @@ INTERVAL = timedelta(milliseconds=100)
 PATIENCE = 1.0
 """Seconds that a prefetched run may wait for a slot before somebody else should have it."""
 _TOO_MANY_LOST = 0.25
+_SHORTEST = 1e-6
 
 log = structlog.get_logger("mainspring.worker")
 
@@ -26,7 +27,7 @@ class Reaper:
         self._clock = clock
         self._executor = executor
         self._claims = claims
-        self._looked_at = clock.monotonic()
+        self._busy_seconds = 0.0
         self._finished = 0
         self._starved_since: float | None = None
         self.slots_lost = asyncio.Event()
@@ -39,7 +40,6 @@ class Reaper:
             if not executor.in_hand and not executor.leaving:
                 executor.busy.clear()
                 await executor.busy.wait()
-                self._looked_at, self._finished = self._clock.monotonic(), executor.finished
             await self._clock.sleep(INTERVAL)
             self.step()
 
@@ -55,12 +55,14 @@ class Reaper:
 
     def _measure(self, now: float) -> None:
         executor = self._executor
-        elapsed, finished = now - self._looked_at, executor.finished - self._finished
-        self._looked_at, self._finished = now, executor.finished
-        if elapsed > 0:
-            rate = finished / elapsed
-            # Up at once, down by halves: a short lull shouldn't cost the next burst its prefetch.
-            self._claims.rate = max(rate, (self._claims.rate + rate) / 2)
+        busy_seconds = executor.busy_seconds(now)
+        busy, finished = busy_seconds - self._busy_seconds, executor.finished - self._finished
+        self._busy_seconds, self._finished = busy_seconds, executor.finished
+        if busy > 0 or finished:
+            measured, rate = finished / max(busy, _SHORTEST), self._claims.rate
+            # Up by doubling, so that one quick run doesn't fill our hands; down by halves, so that a lull is forgiven.
+            most = 2 * max(rate, self._settings.concurrency / max(self._settings.prefetch.total_seconds(), _SHORTEST))
+            self._claims.rate = min(measured, most) if measured > rate else (rate + measured) / 2
         moving = finished or not executor.waiting
         self._starved_since = None if moving else (self._starved_since or now)
 

@@ -51,6 +51,17 @@ async def test_fast_handlers_get_a_prefetch_that_grows_with_their_rate() -> None
 
 
 @leaping
+async def test_without_a_prefetch_no_more_than_the_slots_is_in_hand() -> None:
+    bench = Bench()
+    bench.count_calls("work")
+    for _ in range(1000):
+        bench.store.submit()
+    async with bench.working(concurrency=8, prefetch=timedelta(0)):
+        await bench.store.until_ended(1000)
+    assert max(bench.store.claims) == 8
+
+
+@leaping
 async def test_prefetched_runs_are_given_back_when_no_slot_comes_free() -> None:
     bench = Bench()
     unblocked = asyncio.Event()
