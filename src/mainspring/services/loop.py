@@ -46,6 +46,12 @@ def pause_after(failures: int, uniform: float) -> timedelta:
     return min(FIRST_PAUSE * (1 << doublings), LONGEST_PAUSE) * (0.5 + uniform / 2)
 
 
+def until(at: float, clock: Clock) -> timedelta:
+    """The wait until the monotonic clock shows *at*; zero only if it does, lest somebody turns on the spot."""
+    seconds = at - clock.monotonic()
+    return max(timedelta(seconds=seconds), timedelta.resolution) if seconds > 0 else timedelta(0)
+
+
 async def unless(stop: asyncio.Event, waiting: Coroutine[Any, Any, object]) -> None:
     """Wait, but give up as soon as *stop* is set."""
     waiter = asyncio.create_task(waiting)

@@ -16,7 +16,7 @@ from mainspring.ports.signals import Signals, lane_topic
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.upkeep import Upkeep
 from mainspring.ports.work import Work
-from mainspring.services.loop import repeat
+from mainspring.services.loop import repeat, until
 from mainspring.services.ownership import RESCUE, Owns
 
 POLL = timedelta(seconds=1)
@@ -72,8 +72,7 @@ class Rescuer:
         for chore in self._chores:
             if chore.due_at <= self._clock.monotonic():
                 await self._do(chore)
-        wait = min(chore.due_at for chore in self._chores) - self._clock.monotonic()
-        return timedelta(seconds=max(wait, 0))
+        return until(min(chore.due_at for chore in self._chores), self._clock)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Rescue until *stop* is set."""

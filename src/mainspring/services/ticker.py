@@ -11,7 +11,7 @@ from mainspring.ports.sessions import Role, Sessions
 from mainspring.ports.signals import Signals, lane_topic
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.work import Work
-from mainspring.services.loop import repeat
+from mainspring.services.loop import repeat, until
 from mainspring.services.ownership import Owns, ticking
 
 POLL = timedelta(seconds=1)
@@ -109,4 +109,4 @@ class Ticker:
         self._look_at = min(self._look_at, self._looked_at + min(patience, _BUSY))
 
     def _until(self, at: float) -> timedelta:
-        return timedelta(seconds=min(max(at - self._clock.monotonic(), 0), _POLL))
+        return min(until(at, self._clock), POLL)

@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from mainspring.errors import StoreUnavailable
-from mainspring.services.loop import FIRST_PAUSE, LONGEST_PAUSE, pause_after, repeat, unless
+from mainspring.services.loop import FIRST_PAUSE, LONGEST_PAUSE, pause_after, repeat, unless, until
 from tests.unit.services.fakes import FakeClock, FakeRandom, seconds
 
 
@@ -75,6 +75,14 @@ def test_pauses_double_up_to_a_bound_and_vary_by_half() -> None:
     ]
     assert pause_after(10**9, 0) == LONGEST_PAUSE / 2
     assert pause_after(10**9, 0.999) < LONGEST_PAUSE
+
+
+def test_a_wait_is_zero_only_if_its_time_has_come() -> None:
+    clock = FakeClock()
+    clock.elapsed = seconds(0.3)
+    assert until(0.1 + 0.2, clock) == timedelta(microseconds=1)
+    assert until(0.3, clock) == until(0.2, clock) == timedelta(0)
+    assert until(2.3, clock) == seconds(2)
 
 
 async def started(main: Callable[[asyncio.Event], asyncio.Future[None]], stop: asyncio.Event) -> asyncio.Future[None]:
