@@ -22,8 +22,6 @@ from mainspring.ports.upkeep import Upkeep
 from mainspring.ports.views import Views
 from mainspring.ports.work import Work
 
-MEMORY = ":memory:"
-
 
 class Store(Protocol):
     """An open store: one attribute per port, and the means to close it."""
@@ -72,9 +70,8 @@ class Scheme:
 
 async def _open_sqlite(module: Any, url: str, clock: Clock) -> Store:
     path = file_of(url)
-    if path is not None:
-        _make_folder(path.parent)
-    store: Store = await module.SqliteStore.open(MEMORY if path is None else str(path), clock=clock)
+    _make_folder(path.parent)
+    store: Store = await module.SqliteStore.open(str(path), clock=clock)
     return store
 
 
@@ -102,23 +99,20 @@ async def open_store(url: str, *, clock: Clock) -> Store:
     return await scheme.open(module, url, clock)
 
 
-def file_of(url: str) -> Path | None:
-    """The file that an `sqlite:///` URL names: relative after three slashes, absolute after four; None in memory."""
+def file_of(url: str) -> Path:
+    """The file that an `sqlite:///` URL names: relative after three slashes, absolute after four."""
     parts = urlsplit(url)
     path = unquote(parts.path).removeprefix("/")
-    if parts.netloc or not path:
+    if parts.netloc or path in ("", ":memory:"):
         raise ConfigurationError(
             f"{url!r} names no file: write sqlite:///folder/file.db, or sqlite:////from/the/root.db"
         )
-    return None if path == MEMORY else Path(path)
+    return Path(path)
 
 
 def shared_folder(url: str) -> Path | None:
     """The folder that processes on one store have in common, if the store is a file."""
-    if not url.startswith("sqlite:"):
-        return None
-    path = file_of(url)
-    return None if path is None else path.parent
+    return file_of(url).parent if url.startswith("sqlite:") else None
 
 
 def _make_folder(folder: Path) -> None:

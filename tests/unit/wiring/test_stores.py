@@ -14,14 +14,13 @@ from mainspring.wiring.stores import Scheme, file_of, open_store, shared_folder
         ("sqlite:///data/mainspring.db", Path("data/mainspring.db")),
         ("sqlite:////var/lib/m.db", Path("/var/lib/m.db")),
         ("sqlite:///with%20space.db", Path("with space.db")),
-        ("sqlite:///:memory:", None),
     ],
 )
-def test_three_slashes_are_relative_and_four_absolute(url: str, path: Path | None) -> None:
+def test_three_slashes_are_relative_and_four_absolute(url: str, path: Path) -> None:
     assert file_of(url) == path
 
 
-@pytest.mark.parametrize("url", ["sqlite:", "sqlite://", "sqlite:///", "sqlite://host/file.db"])
+@pytest.mark.parametrize("url", ["sqlite:", "sqlite://", "sqlite:///", "sqlite://host/file.db", "sqlite:///:memory:"])
 def test_a_url_without_a_file_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="names no file"):
         file_of(url)
@@ -29,7 +28,6 @@ def test_a_url_without_a_file_is_refused(url: str) -> None:
 
 def test_only_stores_in_files_share_a_folder() -> None:
     assert shared_folder("sqlite:////var/lib/m.db") == Path("/var/lib")
-    assert shared_folder("sqlite:///:memory:") is None
     assert shared_folder("postgresql://db/x") is None
 
 
