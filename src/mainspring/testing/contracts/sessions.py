@@ -61,6 +61,19 @@ class SessionsContract(StoreContract):
         assert after.beat_at >= before.beat_at + SHORT - timedelta(milliseconds=1)
         assert after.opened_at == before.opened_at
 
+    async def test_a_heartbeat_keeps_a_session_beyond_its_first_time(self, store: Store, time: Time) -> None:
+        # Long enough for a busy server to answer in between.
+        ttl = timedelta(milliseconds=500)
+        session = await a_worker(store, ttl=ttl)
+        await time.pass_(ttl * 3 / 5)
+        beat_after = await store.views.now()
+        assert await store.sessions.beat(session, News()) == NOTHING_HELD
+        await time.pass_(ttl * 3 / 5)
+        await store.sessions.bury(10)
+        members = [member.id for member in await store.sessions.live(Role.WORKER)]
+        # Missing only where the store was so slow that the second time was up, too.
+        assert members == [session] or await store.views.now() >= beat_after + ttl
+
     async def test_a_clock_that_goes_wrong_is_seen_as_skew(self, store: Store) -> None:
         ahead, behind = await a_worker(store, "ahead"), await a_worker(store, "behind")
         await store.sessions.beat(ahead, News(clock=await past(store, -100)))

@@ -10,7 +10,7 @@ from mainspring.domain.outcome import Cancelled, Failed, Outcome, Succeeded, fin
 from mainspring.domain.plan import Skip, SkipReason
 from mainspring.domain.run import State
 from mainspring.ports.views import Cursor, DeadFilter
-from mainspring.ports.work import Hold
+from mainspring.ports.work import Cancel, Hold
 from mainspring.testing.contracts.base import (
     FAR,
     Store,
@@ -135,6 +135,18 @@ class ViewsContract(PagesContract, FiguresContract):
         assert record is not None
         assert record.run is not None
         assert (record.job.id, record.run.id) == (died.job_id, again.id)
+
+    async def test_a_requeue_that_lives_is_shown_before_a_later_one_that_has_ended(
+        self, store: Store, make: Factory
+    ) -> None:
+        died = await dead(store, await a_worker(store), make.run())
+        live, ended = (make.run(job_id=died.job_id, origin=died.id) for _ in range(2))
+        await added(store, live, ended)
+        await store.work.steer(ended.id, Cancel())
+        record = await store.views.job(died.job_id)
+        assert record is not None
+        assert record.run is not None
+        assert record.run.id == live.id
 
     async def test_a_deleted_job_is_not_shown_but_its_runs_are(self, store: Store, make: Factory) -> None:
         job = await standing(store, make)
