@@ -124,8 +124,11 @@ class EqualsTheModel(RuleBasedStateMachine):
     @precondition(lambda self: self.runs)
     @rule(index=indexes)
     def requeue(self, index: int) -> None:
-        """A run of the same job, whatever state the old one is in."""
+        """A run of the same job; nobody retries what still lives."""
         old = _pick(self.runs, index)
+        known = self.run(self.model.views.run(old.id))
+        if known is None or not known.state.terminal:
+            return
         new = self.make.run(job_id=old.job_id, task=old.task, origin=old.id, owner=old.owner)
         self.runs.append(new)
         self.alike(lambda store: store.work.add([new]))
