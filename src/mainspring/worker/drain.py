@@ -56,7 +56,7 @@ class Drain:
             for attempt in await self._ports.sessions.held(session, BATCH):
                 if (attempt.run_id, attempt.fence) in on_their_way:
                     continue
-                self._executor.settler.report(attempt, HandedBack(reason="the worker was shut down"))
+                self._executor.settler.report(attempt, HandedBack(reason="the worker never heard of it"))
         except StoreError as error:
             log.warning("drain.strays_unread", error=str(error))
         await self._until_settled()

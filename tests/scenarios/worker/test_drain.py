@@ -117,6 +117,7 @@ async def test_a_second_signal_ends_the_waiting_at_once() -> None:
     released.set()
     assert bench.clock.monotonic() < 3
     assert (bench.store.last(run).attempt, bench.store.waiting) == (0, [run])
+    assert bench.store.last(run).reason == "the worker was shut down"
     assert bench.store.closed == [1]
 
 

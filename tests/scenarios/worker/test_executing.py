@@ -344,8 +344,10 @@ async def test_a_worker_with_a_quarter_of_its_slots_lost_drains_itself_and_says_
     await bench.store.until_ended(1)
     await bench.clock.sleep(timedelta(minutes=1))
     assert not worker.done()
+    before = bench.clock.monotonic()
     bench.store.submit(timeout=timedelta(seconds=2), retry=ONCE)
     assert await worker is Ended.SLOTS_LOST
+    assert bench.clock.monotonic() - before < 3
     assert len(bench.store.ended) == 2
     assert bench.store.closed == [1]
 

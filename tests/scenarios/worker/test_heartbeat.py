@@ -147,12 +147,17 @@ async def test_a_blocked_loop_keeps_its_session_but_gets_no_work_and_shows_where
         beats.append(len(bench.store.beats) - before)
 
     def show(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+        events.append(event["event"])
+        if event["event"] == "loop.free":
+            free.set()
         if event["event"] == "loop.blocked":
             stacks.append(event["stack"])
             shown.set()
         return event
 
     stacks: list[str] = []
+    events: list[str] = []
+    free = threading.Event()
     configured = structlog.get_config()["processors"]
     monkeypatch.setattr(
         heartbeat, "log", structlog.wrap_logger(structlog.PrintLogger(), processors=[show, *configured])
@@ -165,3 +170,5 @@ async def test_a_blocked_loop_keeps_its_session_but_gets_no_work_and_shows_where
         assert "block_the_loop" in stacks[0]
         bench.store.submit("work")
         await bench.store.until_ended(2)
+        await asyncio.get_running_loop().run_in_executor(None, free.wait)
+    assert events[:2] == ["loop.busy", "loop.blocked"]

@@ -1,5 +1,6 @@
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -75,9 +76,8 @@ def written(folder: Path, notes: list[Note]) -> Path:
 @given(st.lists(notes_of_any_kind, max_size=20))
 def test_every_note_is_read_as_it_was_written(tmp_path: Path, notes: list[Note]) -> None:
     written(tmp_path, notes)
-    journal = FileJournal(tmp_path, "worker-1")
-    assert list(journal.replay()) == notes
-    journal.close()
+    with closing(FileJournal(tmp_path, "worker-1")) as journal:
+        assert list(journal.replay()) == notes
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -110,13 +110,12 @@ def test_a_flipped_bit_leaves_the_notes_before_it(tmp_path: Path, notes: list[No
 
 
 def check_that_a_successor_reads_a_beginning(folder: Path, notes: list[Note]) -> None:
-    successor = FileJournal(folder, "worker-1")
-    kept = list(successor.replay())
-    assert kept == notes[: len(kept)]
-    addition = Opened(SessionId(7))
-    successor.append([addition])
-    assert list(successor.replay()) == [*kept, addition]
-    successor.close()
+    with closing(FileJournal(folder, "worker-1")) as successor:
+        kept = list(successor.replay())
+        assert kept == notes[: len(kept)]
+        addition = Opened(SessionId(7))
+        successor.append([addition])
+        assert list(successor.replay()) == [*kept, addition]
 
 
 @pytest.mark.usefixtures("journal")

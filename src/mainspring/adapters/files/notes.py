@@ -55,7 +55,7 @@ def decode(body: bytes) -> Note:
 
 
 def _encode_verdict(verdict: Verdict) -> bytes:
-    if verdict.state is State.SUCCEEDED and verdict.result is None and verdict.blob is None and not verdict.log:
+    if verdict.state is State.SUCCEEDED and _is_plain(verdict):
         return _SUCCEEDED_BODY.pack(
             _SUCCEEDED, verdict.run_id.bytes, verdict.fence, verdict.attempt, verdict.failures, verdict.losses
         )
@@ -75,6 +75,19 @@ def _encode_verdict(verdict: Verdict) -> bytes:
         "log": base64.b64encode(verdict.log).decode(),
     }
     return bytes((_FINISHED,)) + json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _is_plain(verdict: Verdict) -> bool:
+    """Whether nothing is said beyond what the compact form holds."""
+    return (
+        verdict.result is None
+        and not verdict.log
+        and verdict.blob is None
+        and verdict.error is None
+        and verdict.reason is None
+        and verdict.session is None
+        and not verdict.delay
+    )
 
 
 def _decode_verdict(fields: dict[str, Any]) -> Verdict:
