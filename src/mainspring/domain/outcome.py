@@ -218,7 +218,7 @@ def _extended(attempt: Attempt, outcome: str, error: str | None, now: datetime) 
         {
             "attempt": attempt.attempt,
             "token": attempt.fence,
-            "session": attempt.session,
+            "worker": attempt.worker,
             "started_at": attempt.started_at.isoformat(),
             "completed_at": now.isoformat(),
             "outcome": outcome,

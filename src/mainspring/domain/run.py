@@ -120,6 +120,8 @@ class Attempt:
     owner: str
     project: str
     task: Task
+    worker: str = ""
+    """The name of whoever holds it."""
     log: bytes = b""
     """Earlier attempts as JSON, empty before the first has ended."""
     cancelling: bool = False

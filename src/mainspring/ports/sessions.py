@@ -69,7 +69,10 @@ class Member:
 
 
 class Sessions(Protocol):
-    """A session is alive until its time is up; what has ended never revives."""
+    """A session lives until it is closed, or buried because its time is up; what has ended never revives.
+
+    A heartbeat that comes late, but before the burial, saves the session: nobody has acted on its death yet.
+    """
 
     async def open(self, session: NewSession) -> SessionId:
         """Begin a session, alive from now for its ttl."""

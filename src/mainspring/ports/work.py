@@ -57,7 +57,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """Let a held run go: it wakes at its due time, or now if that has passed."""
+    """Let a held run go: it wakes when it would have, or now if that has passed; a backoff isn't cut short."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

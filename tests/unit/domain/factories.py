@@ -71,5 +71,6 @@ def attempt(
         owner="ann",
         project="books",
         task=task or Task(handler="report"),
+        worker="anvil",
         log=log,
     )

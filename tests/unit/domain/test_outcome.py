@@ -139,7 +139,7 @@ def test_the_log_says_what_became_of_each_attempt() -> None:
     assert log_of(first)[0] == {
         "attempt": 1,
         "token": 3,
-        "session": 7,
+        "worker": "anvil",
         "started_at": "2030-01-01T00:00:00+00:00",
         "completed_at": "2030-01-01T00:00:05+00:00",
         "outcome": "failed",

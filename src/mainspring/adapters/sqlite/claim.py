@@ -15,16 +15,16 @@ from mainspring.errors import SessionLost
 from mainspring.ports.work import Claim
 
 _SQL = load("work")
-_ALIVE = 0
 _BACKSTOP = micros(BACKSTOP)
 
 
 def claim(transaction: Transaction, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
     """Give the session the best waiting runs of its lanes, under new fences."""
-    if transaction.value(_SQL["session_state"], by) != _ALIVE:
+    worker = transaction.value(_SQL["holder"], by)
+    if worker is None:
         raise SessionLost(f"session {by} has ended")
     chosen = _choose(transaction, lanes, limit)
-    attempts = _hand_over(transaction, by, chosen) if chosen else ()
+    attempts = _hand_over(transaction, by, worker, chosen) if chosen else ()
     if len(chosen) == limit:
         return Claim(attempts=attempts, next_in=timedelta(0))
     return Claim(attempts=attempts, next_in=min(next_wake(transaction, lanes).values(), default=None))
@@ -40,10 +40,10 @@ def next_wake(transaction: Transaction, lanes: Sequence[Lane]) -> Mapping[Lane, 
     return waits
 
 
-def _hand_over(transaction: Transaction, by: SessionId, chosen: Sequence[int]) -> Sequence[Attempt]:
+def _hand_over(transaction: Transaction, by: SessionId, worker: str, chosen: Sequence[int]) -> Sequence[Attempt]:
     batch = dump(chosen)
     transaction.execute(_SQL["count_waits"], batch, transaction.now)
-    transaction.execute(_SQL["hand_over"], batch, by, transaction.now, _BACKSTOP)
+    transaction.execute(_SQL["hand_over"], batch, by, transaction.now, _BACKSTOP, worker)
     return [attempt_from(row) for row in json.loads(transaction.value(_SQL["handed_over"], batch))]
 
 

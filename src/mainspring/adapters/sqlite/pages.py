@@ -162,8 +162,13 @@ def _shown_run(transaction: Transaction, job_id: JobId) -> Run | None:
     return None
 
 
+def _prominence(run: Run) -> tuple[bool, UUID]:
+    """A job shows its newest live run, or else its newest."""
+    return not run.state.terminal, run.id
+
+
 def _one_shot_record(transaction: Transaction, run: Run) -> JobRecord:
-    """A one-shot job is its first run, whose spec has its remaining fields; a retry of it is shown instead."""
+    """A one-shot job is its first run, whose spec has its remaining fields; it may show a retry of it."""
     held = run.state is State.WAITING and run.wake_at is None
     job = Job(
         id=JobId(run.id),
@@ -180,7 +185,8 @@ def _one_shot_record(transaction: Transaction, run: Run) -> JobRecord:
         next_fire_at=run.wake_at if run.state is State.WAITING else None,
         active_run=RunId(run.id),
     )
-    return JobRecord(job=job, run=_shown_run(transaction, job.id) or run)
+    retry = _shown_run(transaction, job.id)
+    return JobRecord(job=job, run=run if retry is None else max(run, retry, key=_prominence))
 
 
 def _run_matches(run: Run, where: RunFilter) -> bool:

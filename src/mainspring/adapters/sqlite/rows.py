@@ -79,7 +79,7 @@ def retry_policy(text: str | None) -> RetryPolicy:
 
 
 def task_fields(task: Task) -> list[Any]:
-    """A task in the order of the fragment `task`."""
+    """A task in the order of the columns that stand for one."""
     return [
         task.handler,
         task.lane,
@@ -92,7 +92,7 @@ def task_fields(task: Task) -> list[Any]:
 
 
 def task_from(fields: list[Any]) -> Task:
-    """A task from the fragment `task`."""
+    """A task from the last columns of a fragment."""
     handler, lane, priority, timeout, retry, payload, blob = fields
     return Task(
         handler=handler,
@@ -107,9 +107,8 @@ def task_from(fields: list[Any]) -> Task:
 
 def attempt_from(fields: list[Any]) -> Attempt:
     """A run in somebody's hands from the fragment `attempt`."""
-    run_id, job_id, session, fence, attempt, failures, losses, due_at, started_at, owner, project, log, cancel = fields[
-        :13
-    ]
+    run_id, job_id, session, fence, attempt, failures, losses, due_at, started_at = fields[:9]
+    owner, project, log, cancel, worker = fields[9:14]
     own = identity(run_id)
     return Attempt(
         run_id=RunId(own),
@@ -123,7 +122,8 @@ def attempt_from(fields: list[Any]) -> Attempt:
         started_at=to_instant(started_at),
         owner=owner,
         project=project,
-        task=task_from(fields[13:]),
+        worker=worker,
+        task=task_from(fields[14:]),
         log=log.encode(),
         cancelling=cancel is not None,
     )

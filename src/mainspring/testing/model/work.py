@@ -213,6 +213,7 @@ def attempt_of(run: Run, session: SessionId) -> Attempt:
         owner=run.owner,
         project=run.project,
         task=run.task,
+        worker=run.worker or "",
         log=run.log,
         cancelling=run.cancelling,
     )

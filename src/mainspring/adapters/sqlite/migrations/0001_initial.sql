@@ -29,6 +29,7 @@ CREATE INDEX job_blob ON job (blob) WHERE blob IS NOT NULL;
 
 -- Live runs only. `wake_at` of a held run is moved far away (see rows.HELD) and back when it is released.
 -- `settled` is the fence of the last hand-over that was settled, which tells a repeated verdict from a stale one.
+-- `worker` is the name of the holder, or of the last one while the run waits: its late result may still count.
 CREATE TABLE queue (
     seq         INTEGER PRIMARY KEY,
     id          BLOB    NOT NULL UNIQUE,
@@ -58,6 +59,7 @@ CREATE TABLE queue (
     failures    INTEGER NOT NULL DEFAULT 0,
     losses      INTEGER NOT NULL DEFAULT 0,
     session     INTEGER,
+    worker      TEXT,
     started_at  INTEGER,
     deadline_at INTEGER,
     cancel      TEXT,
@@ -97,7 +99,7 @@ CREATE TABLE history (
     attempt       INTEGER NOT NULL,
     failures      INTEGER NOT NULL,
     losses        INTEGER NOT NULL,
-    session       INTEGER,
+    worker        TEXT,
     started_at    INTEGER,
     finished_at   INTEGER NOT NULL,
     result        BLOB,
@@ -137,7 +139,7 @@ CREATE TABLE idempotency (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_age ON idempotency (accepted_at);
 
--- Sessions stay as long as history does, since that names them. state: 0 alive, 1 ended.
+-- state: 0 alive, 1 ended.
 CREATE TABLE session (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     role       TEXT    NOT NULL,

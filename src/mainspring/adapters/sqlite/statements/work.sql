@@ -48,8 +48,9 @@ INSERT INTO total (owner, lane, kind, what, amount)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?1) WHERE true
 ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
 
--- name: session_state
-SELECT state FROM session WHERE id = ?1;
+-- name: holder
+-- The name of a session that is alive.
+SELECT name FROM session WHERE id = ?1 AND state = 0;
 
 -- name: candidates
 -- The best waiting runs of a lane. The scan steps from priority to priority and reads each from its oldest wake time,
@@ -66,7 +67,8 @@ SELECT json_group_array(seq) FROM (
 );
 
 -- name: hand_over
-UPDATE queue SET state = 1, fence = fence + 1, attempt = attempt + 1, session = ?2, started_at = ?3, deadline_at = ?3 + timeout + ?4
+UPDATE queue SET state = 1, fence = fence + 1, attempt = attempt + 1, session = ?2, worker = ?5, started_at = ?3,
+    deadline_at = ?3 + timeout + ?4
 WHERE seq IN (SELECT value FROM json_each(?1));
 
 -- name: handed_over
@@ -114,19 +116,19 @@ WHERE EXISTS (SELECT 1 FROM history h WHERE h.id = unhex(j.value ->> 0) AND h.fe
 -- name: succeed
 -- Plain successes, the most frequent verdict by far: only the rows are named.
 INSERT INTO history (id, job_id, origin, owner, project, name, key, spec, kind, handler, lane, priority, timeout, retry, payload, blob,
-                     created_at, version, due_at, state, fence, attempt, failures, losses, session, started_at, finished_at, log)
+                     created_at, version, due_at, state, fence, attempt, failures, losses, worker, started_at, finished_at, log)
 SELECT id, job_id, origin, owner, project, name, key, spec, kind, handler, lane, priority, timeout, retry, payload, blob,
-       created_at, version, due_at, 2, fence, attempt, failures, losses, session, started_at, ?2, log
+       created_at, version, due_at, 2, fence, attempt, failures, losses, worker, started_at, ?2, log
 FROM queue WHERE seq IN (SELECT value FROM json_each(?1));
 
 -- name: finish
 -- Verdicts (seq, state, attempt, failures, losses, result, result_blob, error, reason, log) that end their runs.
 INSERT INTO history (id, job_id, origin, owner, project, name, key, spec, kind, handler, lane, priority, timeout, retry, payload, blob,
-                     created_at, version, due_at, state, fence, attempt, failures, losses, session, started_at, finished_at,
+                     created_at, version, due_at, state, fence, attempt, failures, losses, worker, started_at, finished_at,
                      result, result_blob, error, reason, log)
 SELECT q.id, q.job_id, q.origin, q.owner, q.project, q.name, q.key, q.spec, q.kind, q.handler, q.lane, q.priority, q.timeout, q.retry,
        q.payload, q.blob, q.created_at, q.version, q.due_at, v.value ->> 1, q.fence, v.value ->> 2, v.value ->> 3, v.value ->> 4,
-       q.session, q.started_at, ?2, unhex(v.value ->> 5), v.value ->> 6, v.value ->> 7, v.value ->> 8, v.value ->> 9
+       q.worker, q.started_at, ?2, unhex(v.value ->> 5), v.value ->> 6, v.value ->> 7, v.value ->> 8, v.value ->> 9
 FROM json_each(?1) v CROSS JOIN queue q ON q.seq = v.value ->> 0;
 
 -- name: leave
@@ -158,9 +160,10 @@ SELECT state FROM history WHERE id = ?1;
 -- name: cancel_waiting
 -- Ends a run that waits; the fence grows, so that a late result of an earlier holder is stale.
 INSERT INTO history (id, job_id, origin, owner, project, name, key, spec, kind, handler, lane, priority, timeout, retry, payload, blob,
-                     created_at, version, due_at, state, fence, attempt, failures, losses, started_at, finished_at, error, reason, log)
+                     created_at, version, due_at, state, fence, attempt, failures, losses, worker, started_at, finished_at, error, reason, log)
 SELECT id, job_id, origin, owner, project, name, key, spec, kind, handler, lane, priority, timeout, retry, payload, blob,
-       created_at, version, due_at, 4, fence + 1, attempt, failures, losses, started_at, ?2, error, ?3, log
+       created_at, version, due_at, 4, fence + 1, attempt, failures, losses, worker,
+       started_at, ?2, error, ?3, log
 FROM queue WHERE seq = ?1;
 
 -- name: flag
