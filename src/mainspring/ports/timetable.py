@@ -24,7 +24,7 @@ class Timetable(Protocol):
     """Compare-and-set on the job's row carries every decision; repeating one changes nothing."""
 
     async def save(self, job: Job, expected: Job, skips: Sequence[Skip] = ()) -> Job:
-        """Edit, pause, resume or delete what was read as *expected*, or raise VersionConflict; nothing older fires then.
+        """Edit, pause, resume or delete what was read as *expected*, or raise VersionConflict; no older fire follows.
 
         Compared are the version and the next fire time: a tick in between is a conflict too, and since it leaves the
         version alone, a caller can tell it from somebody else's edit and try again. The stored job, which is
