@@ -15,6 +15,7 @@ from mainspring.testing.simulation.process import Process
 from mainspring.testing.simulation.roles import Surroundings
 
 _TRIES = 5
+_NEAR = 5.0
 
 Change = Callable[[Job, datetime], tuple[Job, Sequence[Skip]]]
 
@@ -59,6 +60,7 @@ class Client:
 
     async def change(self, job_id: JobId, change: Change) -> None:
         """Read a standing job, change it, save it; from the beginning if somebody was faster."""
+        await self._approach(job_id)
         for _ in range(_TRIES):
             record = await self.ask("views.job", job_id)
             if record is None:
@@ -74,3 +76,13 @@ class Client:
             except Conflict:
                 continue
             return
+
+    async def _approach(self, job_id: JobId) -> None:
+        """Wait, every other time, for the job's next moment: that is when a change can do most harm."""
+        record = await self.ask("views.job", job_id)
+        if record is None or record.job.next_fire_at is None or self.random.random() < 0.5:
+            return
+        wait = (record.job.next_fire_at - await self.ask("views.now")).total_seconds()
+        if wait < _NEAR:
+            # Three trips follow before the change arrives, each as slow as the weather.
+            await asyncio.sleep(max(wait - self.random.random() ** 4, 0.0))

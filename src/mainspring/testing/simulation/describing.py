@@ -1,6 +1,6 @@
 """Values as short text for traces: ids by their last digits, only what tells one step from another."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
@@ -44,7 +44,8 @@ def _verdict(value: Verdict) -> str:
 
 def _advance(value: Advance) -> str:
     runs = " ".join(_id(run.id) for run in value.runs)
-    return f"{_id(value.job_id)}v{value.expected_version}@{_moment(value.expected_fire_at)}→{_moment(value.next_fire_at)}({runs})"
+    moves = f"{_moment(value.expected_fire_at)}→{_moment(value.next_fire_at)}"
+    return f"{_id(value.job_id)}v{value.expected_version}@{moves}({runs})"
 
 
 def _moment(value: datetime | None) -> str:
@@ -59,7 +60,7 @@ def _due(value: Due) -> str:
     return f"{len(value.jobs)} jobs, next in {briefly(value.next_in)}"
 
 
-_SHORT: dict[type, Any] = {
+_SHORT: dict[type, Callable[[Any], str]] = {
     UUID: _id,
     datetime: _moment,
     timedelta: lambda value: f"{value.total_seconds():g}s",

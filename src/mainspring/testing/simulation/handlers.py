@@ -1,4 +1,4 @@
-"""Handlers whose behaviour is their payload: they succeed, fail, snooze, hang, or ignore that they were told to stop."""
+"""Handlers whose behaviour is their payload: they succeed, fail, snooze, hang, ignore orders or kill their process."""
 
 import asyncio
 from collections import Counter
@@ -36,12 +36,13 @@ def registry_of(process: Process, effects: Effects) -> Registry:
     """The handlers of one worker process."""
 
     def say(run: RunId, fence: Fence, what: str) -> None:
-        process.check()
         process.history.record(Handled(process.universe.time, process.label, run, fence, what))
 
     async def in_loop(payload: Any, context: Context) -> Any:
         effects.begun[context.run_id] += 1
         say(context.run_id, context.fence, "began")
+        if payload["kills"]:
+            process.crash_soon(1)
         try:
             await _take(payload)
             answer = _answer(payload, effects.begun[context.run_id])
@@ -57,6 +58,8 @@ def registry_of(process: Process, effects: Effects) -> Registry:
     def in_thread(payload: Any, context: Context) -> Any:
         effects.begun[context.run_id] += 1
         say(context.run_id, context.fence, "began")
+        if payload["kills"]:
+            process.crash()
         try:
             answer = _answer(payload, effects.begun[context.run_id])
         except Exception:
@@ -100,9 +103,7 @@ class ObservedTasks(SimulatedTasks):
         return await super().in_process(observed, arguments)
 
     def _say(self, run_id: RunId, fence: Fence, what: str) -> None:
-        self._observed.history.record(
-            Handled(self._observed.universe.time, self._observed.label, run_id, fence, what)
-        )
+        self._observed.history.record(Handled(self._observed.universe.time, self._observed.label, run_id, fence, what))
 
 
 async def _take(payload: Any) -> None:

@@ -23,6 +23,8 @@ class Applied:
     arguments: tuple[Any, ...]
     answer: Any
     """What it returned, or the exception that it raised."""
+    sent: float
+    """When the process asked for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ by holding its loops, blocked by holding the main one, and killed by halting the
 """
 
 import asyncio
+from asyncio.events import _set_running_loop
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextvars import Context
@@ -39,9 +40,9 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         """Run the oldest callback."""
         handle = self.ready.popleft()
         if not handle.cancelled():
-            asyncio._set_running_loop(self)
-            handle._run()  # type: ignore[attr-defined]  # noqa: SLF001 - what every loop calls
-            asyncio._set_running_loop(None)
+            _set_running_loop(self)
+            handle._run()  # noqa: SLF001 - what every loop calls
+            _set_running_loop(None)
         if self.fuse:
             self.fuse -= 1
             if not self.fuse and self.burnt is not None:
@@ -64,14 +65,14 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def bury(self) -> None:
         """Close every coroutine that never ended. What their clean-up tries to do reaches nobody any more."""
         self.halted = True
-        asyncio._set_running_loop(self)
+        _set_running_loop(self)
         try:
             for task in self._tasks:
                 if not task.done():
                     task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001 - it was meant to be
                     _close(task.get_coro())
         finally:
-            asyncio._set_running_loop(None)
+            _set_running_loop(None)
         self._tasks.clear()
 
     # What tasks, futures, timeouts and sleeps ask of a loop.
@@ -91,7 +92,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
                 self.universe.list(self)
         return handle
 
-    call_soon_threadsafe = call_soon
+    call_soon_threadsafe = call_soon  # type: ignore[assignment]  # there is one thread
 
     def call_later(  # type: ignore[override]
         self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None

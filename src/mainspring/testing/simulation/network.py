@@ -1,6 +1,7 @@
 """The way from a process to the store and back. A call that got no answer may have been carried out, or will be yet."""
 
 import asyncio
+from asyncio.events import _set_running_loop
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,9 @@ READS = frozenset(
 )
 """Verbs that change nothing here, or nothing that a property speaks of: kept out of the history."""
 
+Request = tuple[str, str, tuple[Any, ...], dict[str, Any], float]
+"""Who asks, the verb, its arguments and options, and when."""
+
 
 class Network:
     """Carries calls to the one store that everybody shares."""
@@ -48,39 +52,35 @@ class Network:
             loop.call_soon_threadsafe(_resolve, answer, value)
 
         if trip.arrives is not None:
-            self._universe.after(trip.arrives, self._arrive, process.label, verb, arguments, options, trip.answer, reply)
+            request = (process.label, verb, arguments, options, self._universe.time)
+            self._universe.after(trip.arrives, self._arrive, request, trip.answer, reply)
         if trip.answer is None:
             self._universe.after(trip.gives_up, reply, StoreUnavailable("no answer"))
         return await answer
 
-    def apply(self, label: str, verb: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def apply(
+        self, label: str, verb: str, arguments: tuple[Any, ...], options: dict[str, Any], sent: float | None = None
+    ) -> Any:
         """Have the store carry out a verb now; return what it answers, or the error that it raises."""
         port, _, name = verb.partition(".")
         now = self._clock.now()
-        asyncio._set_running_loop(self._server)
+        _set_running_loop(self._server)
         try:
             answer = finish(getattr(getattr(self.store, port), name)(*arguments, **options))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
             answer = error
         finally:
-            asyncio._set_running_loop(None)
+            _set_running_loop(None)
         if verb not in READS and not verb.startswith("views."):
-            self._history.record(Applied(self._universe.time, now, label, verb, arguments, answer))
+            at = self._universe.time
+            self._history.record(Applied(at, now, label, verb, arguments, answer, at if sent is None else sent))
         return answer
 
-    def _arrive(
-        self,
-        label: str,
-        verb: str,
-        arguments: tuple[Any, ...],
-        options: dict[str, Any],
-        takes: float | None,
-        reply: Callable[[Any], None],
-    ) -> None:
+    def _arrive(self, request: Request, takes: float | None, reply: Callable[[Any], None]) -> None:
         if self._universe.time < self._weather.away_until:
             answer: Any = StoreUnavailable("away")
         else:
-            answer = self.apply(label, verb, arguments, options)
+            answer = self.apply(*request)
         if takes is not None:
             self._universe.after(takes, reply, answer)
 

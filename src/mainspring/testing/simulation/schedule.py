@@ -1,6 +1,7 @@
 """One schedule: a world that lives through its faults, heals, and is then judged."""
 
 import logging
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,7 +9,6 @@ from dataclasses import dataclass
 import structlog
 
 from mainspring.adapters.sqlite.rows import to_micros
-from mainspring.domain.job import JobState
 from mainspring.domain.reschedule import paused
 from mainspring.ports.work import Release
 from mainspring.testing.simulation.history import History
@@ -20,8 +20,8 @@ from mainspring.testing.simulation.judging.verdict import Violation
 from mainspring.testing.simulation.universe import Stuck
 from mainspring.testing.simulation.world import World
 
-FAULTS_UNTIL = 35.0
-ON_TIME_AFTER = 30.0
+FAULTS_UNTIL = 30.0
+ON_TIME_AFTER = 15.0
 """Seconds after healing by which every timetable must have caught up."""
 QUIET_AFTER = 240.0
 """Seconds after healing by which everything must be done: longer than the longest backstop and all retries."""
@@ -64,24 +64,24 @@ def _live(world: World) -> tuple[list[Violation], int]:
     except Stuck as error:
         return [Violation("liveness", str(error))], 0
     violations += [Violation("defect", text) for text in world.universe.complaints]
-    return violations + _judge(world.history, rows), len(rows.ended)
+    violations += _judge(world.history, rows)
+    return sorted(violations, key=lambda violation: violation.at if violation.at >= 0 else math.inf), len(rows.ended)
 
 
 def _settle_down(world: World) -> Rows:
-    """Pause every standing job, let go what is held, and wait until nothing is left to do."""
-    rows = _rows(world)
-    for job in rows.jobs:
-        record = world.ask("views.job", job)
-        if record is not None and record.job.state is JobState.ACTIVE:
-            world.ask("timetable.save", paused(record.job), record.job, ())
-    for run, row in rows.live.items():
-        if row.held:
-            world.ask("work.steer", run, Release())
-    rows = _rows(world)
-    while rows.live and world.universe.time < FAULTS_UNTIL + QUIET_AFTER:
-        world.universe.run_until(world.universe.time + 2.0)
+    """Wait until nothing is left to do, while a keeper pauses every standing job and lets go what is held."""
+    while True:
         rows = _rows(world)
-    return rows
+        clients_done = not any(client.alive for client in world.clients)
+        if (clients_done and not rows.live) or world.universe.time >= FAULTS_UNTIL + QUIET_AFTER:
+            return rows
+        for job in rows.active_jobs:
+            record = world.ask("views.job", job)
+            world.ask("timetable.save", paused(record.job), record.job, ())
+        for run, row in rows.live.items():
+            if row.held:
+                world.ask("work.steer", run, Release())
+        world.universe.run_until(world.universe.time + 2.0)
 
 
 def _judge(history: History, rows: Rows) -> list[Violation]:

@@ -1,7 +1,7 @@
 """Virtual time and the choice of who goes next: the only source of order in a simulation."""
 
-import asyncio
 import heapq
+import warnings
 from collections.abc import Callable
 from itertools import count
 from random import Random
@@ -20,7 +20,7 @@ class Stuck(Exception):
 
 
 class Universe:
-    """Runs loops step by step, in an order that the seed decides; when nobody is ready, time jumps to the next timer."""
+    """Runs loops step by step in an order that the seed decides; when nobody is ready, time jumps to the next timer."""
 
     def __init__(self, random: Random) -> None:
         self.time = 0.0
@@ -34,7 +34,7 @@ class Universe:
 
     def loop(self, name: str) -> VirtualLoop:
         """A loop for a new thread."""
-        loop = VirtualLoop(self, name)
+        loop = VirtualLoop(self, name)  # type: ignore[abstract]  # nobody here does input or output
         self._loops.append(loop)
         return loop
 
@@ -72,10 +72,12 @@ class Universe:
 
     def end(self) -> None:
         """Nothing happens any more."""
-        for loop in self._loops:
-            loop.bury()
+        with warnings.catch_warnings():
+            # What was killed leaves coroutines behind that it hadn't come to await.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            for loop in self._loops:
+                loop.bury()
         self._timers.clear()
-        asyncio._set_running_loop(None)
 
     def _step(self) -> None:
         ready = self._ready

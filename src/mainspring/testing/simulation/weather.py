@@ -6,7 +6,7 @@ Not every schedule has every fault. Where all are always on, the frequent ones h
 from dataclasses import dataclass
 from random import Random
 
-_CHANCES = (0.0, 0.0, 0.01, 0.03, 0.1)
+_CHANCES = (0.0, 0.0, 0.02, 0.08, 0.2)
 _SHORTEST, _LONGEST = 0.0002, 0.003
 
 

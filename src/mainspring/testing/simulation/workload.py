@@ -16,11 +16,19 @@ from mainspring.domain.run import Key, NewRun
 from mainspring.domain.task import Task
 from mainspring.ports.signals import TIMETABLE, lane_topic
 from mainspring.ports.views import Cursor, DeadFilter
-from mainspring.ports.work import Cancel, Edit, Hold, Release
+from mainspring.ports.work import Addition, Cancel, Edit, Hold, Release
 from mainspring.testing.simulation.client import Client, GaveUp
 from mainspring.testing.simulation.handlers import IN_CHILD, IN_LOOP, IN_THREAD, LANES
 
-_SCHEDULES = ("*/2 * * * * *", "*/5 * * * * *", "1-59/7 * * * * *", "@every 1s", "@every 3s", "@every 8s", "0 * * * * *")
+_SCHEDULES = (
+    "*/2 * * * * *",
+    "*/5 * * * * *",
+    "1-59/7 * * * * *",
+    "@every 2s",
+    "@every 3s",
+    "@every 8s",
+    "0 * * * * *",
+)
 _MOST_STANDING = 3
 
 
@@ -57,15 +65,15 @@ class Workload:
             (2, self._edit_run),
             (2, self._pause),
             (2, self._resume),
-            (2, self._edit_job),
+            (4, self._edit_job),
             (1, self._delete),
             (2, self._requeue),
             (1, self._discard),
         ]
         weights = [weight for weight, _ in wishes]
-        for _ in range(actions):
+        chosen = [self._submit_standing, *(wish for _, wish in self._random.choices(wishes, weights, k=actions))]
+        for wish in chosen:
             await asyncio.sleep(self._random.expovariate(1 / pace))
-            [(_, wish)] = self._random.choices(wishes, weights)
             try:
                 await wish()
             except GaveUp:
@@ -78,7 +86,8 @@ class Workload:
 
     async def _submit_standing(self) -> None:
         if self._ledger.standing >= _MOST_STANDING:
-            return await self._submit()
+            await self._submit()
+            return
         self._ledger.standing += 1
         now = await self._client.ask("views.now")
         job = Job(
@@ -110,7 +119,10 @@ class Workload:
             nonce = f"{self._random.getrandbits(64):x}"
             now = await self._client.ask("views.now")
             run = NewRun(
-                id=derived_run_id(record.job.id, nonce, now), job_id=record.job.id, task=record.job.task, owner=self._owner
+                id=derived_run_id(record.job.id, nonce, now),
+                job_id=record.job.id,
+                task=record.job.task,
+                owner=self._owner,
             )
             await self._add([run])
 
@@ -139,10 +151,11 @@ class Workload:
         await self._change(resumed)
 
     async def _edit_job(self) -> None:
-        schedule, task = self._random.choice(_SCHEDULES), self._task(busy=0.3)
+        schedule, task = self._random.choice((*(None,) * 7, *_SCHEDULES)), self._task(busy=0.3)
 
         def edit(job: Job, now: datetime) -> Any:
-            return edited(job, replace(job, task=task, terms=replace(job.terms, schedule=schedule)), now)
+            terms = job.terms if schedule is None else replace(job.terms, schedule=schedule)
+            return edited(job, replace(job, task=task, terms=terms), now)
 
         await self._change(edit)
 
@@ -178,8 +191,11 @@ class Workload:
         together = self._random.random() < 0.3
         answers = await self._client.ask("work.add", items, together=together)
         for item, added in zip(items, answers, strict=True):
+            if added.kind not in {Addition.CREATED, Addition.EXISTING}:
+                continue
             if isinstance(item, NewJob):
-                self._ledger.jobs.append(JobId(added.id))
+                if added.id == item.job.id:  # otherwise its key stands for a one-shot
+                    self._ledger.jobs.append(item.job.id)
                 await self._client.notify([TIMETABLE])
             else:
                 self._ledger.runs.append(RunId(added.id))
@@ -207,12 +223,15 @@ class Workload:
     def _task(self, busy: float = 1.0) -> Task:
         random = self._random
         handler = random.choices((IN_LOOP, IN_THREAD, IN_CHILD), (8, 2, 1))[0]
-        ways = ("error", "error", "abandon", "later") if handler == IN_CHILD else ("error", "abandon", "snooze", "later")
-        behaviour = {
+        ways = (
+            ("error", "error", "abandon", "later") if handler == IN_CHILD else ("error", "abandon", "snooze", "later")
+        )
+        behaviour: dict[str, Any] = {
             "takes": busy * random.choice((0, 0, 0.01, 0.2, 1, 3)),
             "fails": random.choice((0, 0, 0, 1, 2, 9)),
             "as": random.choice(ways),
             "stubborn": random.random() < 0.05,
+            "kills": random.random() < 0.02,
             "returns": random.choice((None, None, 7, "x" * 5000)),
         }
         if behaviour["as"] == "snooze":

@@ -18,6 +18,7 @@ from mainspring.testing.simulation.weather import Weather
 from mainspring.testing.simulation.workload import Ledger, Workload
 
 _LONGEST_ABSENCE = 12.0
+_GONE_FOR_GOOD = 0.3
 
 
 class World:
@@ -39,6 +40,8 @@ class World:
             signalling=Signalling(self.universe, self.weather, self._stream("signals").random),
             effects=Effects(),
         )
+        self._doomed: str | None = None
+        """Whoever doesn't come back after its first end."""
         self._disks: dict[str, list[Note]] = {}
         self._absences = self._stream("absences")
         self._chaos = Chaos(self, self._stream("chaos"))
@@ -69,7 +72,10 @@ class World:
         self.history.record(Happened(self.universe.time, who, what))
 
     def _populate(self, random: Random) -> None:
-        for number in range(1, random.choice((1, 2, 2, 3)) + 1):
+        workers = random.choice((1, 2, 2, 3))
+        if workers > 1 and random.random() < _GONE_FOR_GOOD:
+            self._doomed = "worker-1"
+        for number in range(1, workers + 1):
             self._start(f"worker-{number}", 1)
         for number in range(1, random.choice((1, 2, 2)) + 1):
             self._start(f"scheduler-{number}", 1)
@@ -95,6 +101,8 @@ class World:
 
     def _bring_back(self, process: Process) -> None:
         """Whatever has ended is started again, sooner or later; what power loss took from its disk stays lost."""
+        if process.name == self._doomed:
+            return
         disk = self._disks.get(process.name)
         if process.loses_power and disk:
             lost = self._absences.randint(0, len(disk))

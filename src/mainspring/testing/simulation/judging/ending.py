@@ -29,9 +29,11 @@ def rows_are_as_the_story_says(replay: Replay, rows: Rows) -> Iterator[Violation
             yield Violation("P1", f"run {model.name} is gone")
         elif state is not model.state:
             yield Violation("P6", f"run {model.name} is {state.name}, and its story ends as {model.state.name}")
-    for run in [*rows.live, *rows.ended]:
-        if run not in replay.runs:
-            yield Violation("P2", f"nobody made run {run}")
+    for stored in [*rows.live, *rows.ended]:
+        if stored not in replay.runs:
+            yield Violation("P2", f"nobody made run {stored}")
+    if rows.skips != replay.skips:
+        yield Violation("P2", f"{len(replay.skips)} ranges were skipped, {len(rows.skips)} are recorded")
 
 
 def dead_letters_are_exact(replay: Replay, rows: Rows) -> Iterator[Violation]:
@@ -39,7 +41,7 @@ def dead_letters_are_exact(replay: Replay, rows: Rows) -> Iterator[Violation]:
     resolved = replay.discarded | replay.requeued
     expected = {run for run, state in rows.ended.items() if state is State.DEAD and run not in resolved}
     for run in sorted(expected ^ rows.dead_letters):
-        yield Violation("P11", f"dead letter {run} is {'missing' if run in expected else 'listed, and shouldn’t be'}")
+        yield Violation("P11", f"dead letter {run} is {'missing' if run in expected else 'listed, and should not be'}")
 
 
 def keys_stand_for_one_job(history: History) -> Iterator[Violation]:
@@ -60,7 +62,9 @@ def figures_equal_rows(rows: Rows) -> Iterator[Violation]:
     """The totals that nobody counts are what a count would say."""
     for group in sorted(rows.totals.keys() | rows.counted.keys()):
         if rows.totals[group] != rows.counted[group]:
-            yield Violation("figures", f"{group}: {rows.totals[group]} in the totals, {rows.counted[group]} in the rows")
+            yield Violation(
+                "figures", f"{group}: {rows.totals[group]} in the totals, {rows.counted[group]} in the rows"
+            )
 
 
 def everything_due_is_done(rows: Rows) -> Iterator[Violation]:

@@ -1,5 +1,6 @@
 """The promise of the journal: what was finished is never begun again once its worker is back."""
 
+import math
 from collections.abc import Iterator
 
 from mainspring.domain.ids import Fence, RunId, SessionId
@@ -18,12 +19,12 @@ class JournalJudge:
         self._held: dict[HandOver, SessionId] = {}
         """Hand-overs that nobody has settled."""
         self._began: dict[str, set[HandOver]] = {}
-        self._finished: dict[str, dict[HandOver, str]] = {}
+        self._finished: dict[str, dict[HandOver, int]] = {}
         """By worker, what some life of it has noted as finished, and which life."""
         self._noted: set[HandOver] = set()
         """What any of them has noted as finished; power loss may have taken the note since."""
-        self._open: set[str] = set()
-        """Lives that have a session, and so have recovered."""
+        self._open: dict[str, float] = {}
+        """Since when each life has had a session, and so has recovered."""
         self.violations = [violation for event in history.events for violation in self._see(event)]
 
     def _see(self, event: Event) -> Iterator[Violation]:
@@ -35,7 +36,7 @@ class JournalJudge:
                         self._began.setdefault(name, set()).add((note.run_id, note.fence))
                     elif isinstance(note, Finished):
                         hold = (note.verdict.run_id, note.verdict.fence)
-                        self._finished.setdefault(name, {})[hold] = event.process
+                        self._finished.setdefault(name, {})[hold] = _life(event)
                         self._noted.add(hold)
             case Handled(what="began"):
                 if (event.run, event.fence) not in self._began.get(name, ()):
@@ -55,9 +56,9 @@ class JournalJudge:
             case "work.settle":
                 yield from self._settle(event)
             case "sessions.open" if name.startswith("worker"):
-                self._open.add(event.process)
+                self._open.setdefault(event.process, event.at)
                 for hold, life in self._finished.get(name, {}).items():
-                    if life != event.process and hold in self._held:
+                    if life < _life(event) and hold in self._held:
                         text = f"{name} works again, and what it had finished of {hold[0].hex[-6:]} isn't settled"
                         yield Violation("journal", text, event.at)
             case _:
@@ -67,6 +68,13 @@ class JournalJudge:
         for verdict in event.arguments[0]:
             hold = (verdict.run_id, verdict.fence)
             self._held.pop(hold, None)
-            if event.process in self._open and verdict.session is None and hold not in self._noted:
+            recovered = event.sent >= self._open.get(event.process, math.inf)
+            if recovered and verdict.session is None and hold not in self._noted:
                 state = State(verdict.state).name
-                yield Violation("journal", f"{hold[0].hex[-6:]}/{hold[1]} was settled as {state} without a note", event.at)
+                yield Violation(
+                    "journal", f"{hold[0].hex[-6:]}/{hold[1]} was settled as {state} without a note", event.at
+                )
+
+
+def _life(event: Event) -> int:
+    return int(event.process.partition("#")[2])

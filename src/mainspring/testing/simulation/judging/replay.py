@@ -1,16 +1,15 @@
 """Replays a history against the models of its runs and jobs."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from mainspring.domain.ids import JobId, RunId, SessionId
+from mainspring.domain.ids import JobId, RunId, SessionId, fired_run_id
 from mainspring.domain.job import NewJob
-from mainspring.domain.plan import Advance
+from mainspring.domain.plan import Advance, Skip
 from mainspring.domain.run import NewRun, State
 from mainspring.ports.work import Addition, Cancel, Effect, Steered
 from mainspring.testing.simulation.history import Applied, Event, Handled, History
 from mainspring.testing.simulation.judging.job_model import JobModel
-from mainspring.testing.simulation.judging.run_model import RunModel
+from mainspring.testing.simulation.judging.run_model import RunModel, When
 from mainspring.testing.simulation.judging.verdict import Violation
 
 
@@ -23,9 +22,24 @@ class Replay:
         self.violations: list[Violation] = []
         self.discarded: set[RunId] = set()
         self.requeued: set[RunId] = set()
+        self.skips: set[RunId] = set()
+        """The ids that skipped ranges must have."""
         self._sessions: dict[SessionId, str] = {}
         """Which process opened each, until it has ended."""
         self._at = 0.0
+        self._verbs = {
+            "work.add": self._added,
+            "work.claim": self._claimed,
+            "work.settle": self._settled,
+            "work.steer": self._steered,
+            "work.discard": self._discarded,
+            "timetable.fire": self._fired,
+            "timetable.save": self._saved,
+            "sessions.open": self._opened,
+            "sessions.close": self._closed,
+            "sessions.bury": self._buried,
+            "sessions.beat": self._beaten,
+        }
         for event in history.events:
             self._at = event.at
             self._see(event)
@@ -38,9 +52,9 @@ class Replay:
             elif event.what == "began":
                 model.began(event.fence, self._object)
         elif isinstance(event, Applied) and not isinstance(event.answer, Exception):
-            apply = _APPLY.get(event.verb)
-            if apply is not None:
-                apply(self, event)
+            follow = self._verbs.get(event.verb)
+            if follow is not None:
+                follow(event)
 
     def _added(self, event: Applied) -> None:
         for item, answer in zip(event.arguments[0], event.answer, strict=True):
@@ -66,13 +80,14 @@ class Replay:
             if model is None:
                 self._object("P1", f"unknown run {attempt.run_id} was handed over")
             else:
-                model.claimed(attempt, event.now, self._object)
+                model.claimed(attempt, event.now, event.at, self._object)
 
     def _settled(self, event: Applied) -> None:
         for verdict, answer in zip(event.arguments[0], event.answer, strict=True):
             holder = None if verdict.session is None else self._sessions.get(verdict.session)
             gone = holder is None or _name(holder) == _name(event.process)
-            self.runs[verdict.run_id].settled_as(verdict, answer, event.now, gone, self._object)
+            when = When(event.now, event.at, gone)
+            self.runs[verdict.run_id].settled_as(verdict, answer, when, self._object)
 
     def _steered(self, event: Applied) -> None:
         run, order = event.arguments
@@ -86,6 +101,7 @@ class Replay:
 
     def _advanced(self, advance: Advance, event: Applied) -> None:
         self.jobs[advance.job_id].advanced(advance, event.now, self._ended, self._object)
+        self._skipped(advance.skips)
         for run in advance.runs:
             if run.id in self.runs:
                 self._object("P2", f"the moment {run.due} of job {advance.job_id.hex[-6:]} fired a second time")
@@ -98,8 +114,12 @@ class Replay:
 
     def _saved(self, event: Applied) -> None:
         _, expected, *rest = event.arguments
-        skips: Sequence[Any] = rest[0] if rest else ()
+        skips: Sequence[Skip] = rest[0] if rest else ()
         self.jobs[expected.id].saved(event.answer, expected, skips, self._object)
+        self._skipped(skips)
+
+    def _skipped(self, skips: Sequence[Skip]) -> None:
+        self.skips.update(fired_run_id(skip.job_id, skip.first) for skip in skips)
 
     def _opened(self, event: Applied) -> None:
         self._sessions[event.answer] = event.process
@@ -129,18 +149,3 @@ class Replay:
 
 def _name(label: str) -> str:
     return label.partition("#")[0]
-
-
-_APPLY = {
-    "work.add": Replay._added,  # noqa: SLF001
-    "work.claim": Replay._claimed,
-    "work.settle": Replay._settled,
-    "work.steer": Replay._steered,
-    "work.discard": Replay._discarded,
-    "timetable.fire": Replay._fired,
-    "timetable.save": Replay._saved,
-    "sessions.open": Replay._opened,
-    "sessions.close": Replay._closed,
-    "sessions.bury": Replay._buried,
-    "sessions.beat": Replay._beaten,
-}

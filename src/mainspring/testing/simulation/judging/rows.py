@@ -29,7 +29,9 @@ class Rows:
     live: dict[UUID, Live]
     ended: dict[UUID, State]
     """Skipped ranges excepted."""
+    skips: frozenset[UUID]
     jobs: tuple[UUID, ...]
+    active_jobs: tuple[UUID, ...]
     late_jobs: tuple[UUID, ...]
     """Active jobs with a moment that came seconds ago, whose active run doesn't hold them up."""
     dead_letters: frozenset[UUID]
@@ -50,19 +52,21 @@ def read(store: SqliteStore, now: int, patience: int) -> Rows:
     def rows(statement: str, *values: Any) -> list[Any]:
         return connection.execute(statement, values).fetchall()  # type: ignore[no-any-return]
 
-    late = rows(
-        "SELECT id FROM job WHERE state = 0 AND next_fire_at < ? AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.id = active_run)",
-        now - patience,
-    )
+    late = rows(_LATE, now - patience)
     return Rows(
         live={
             UUID(bytes=identity): Live(state=State(state), due=wake <= now, held=wake >= HELD)
             for identity, state, wake in rows("SELECT id, state, wake_at FROM queue")
         },
         ended={
-            UUID(bytes=identity): State(state) for identity, state in rows("SELECT id, state FROM history WHERE state <> 5")
+            UUID(bytes=identity): State(state)
+            for identity, state in rows("SELECT id, state FROM history WHERE state <> 5")
         },
+        skips=frozenset(UUID(bytes=identity) for (identity,) in rows("SELECT id FROM history WHERE state = 5")),
         jobs=tuple(UUID(bytes=identity) for (identity,) in rows("SELECT id FROM job ORDER BY id")),
+        active_jobs=tuple(
+            UUID(bytes=identity) for (identity,) in rows("SELECT id FROM job WHERE state = 0 ORDER BY id")
+        ),
         late_jobs=tuple(UUID(bytes=identity) for (identity,) in late),
         dead_letters=frozenset(UUID(bytes=identity) for (identity,) in rows("SELECT run_id FROM dead_letter")),
         totals=Counter({tuple(group): amount for *group, amount in rows(_TOTALS) if amount}),
@@ -70,13 +74,18 @@ def read(store: SqliteStore, now: int, patience: int) -> Rows:
     )
 
 
+_LATE = """
+    SELECT id FROM job WHERE state = 0 AND next_fire_at < ?
+      AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.id = active_run)
+"""
 _TOTALS = """
     SELECT owner, lane, kind, what, amount FROM total
     WHERE what IN ('added', 'succeeded', 'dead', 'cancelled', 'skipped')
 """
 _COUNTED = """
     SELECT owner, lane, kind, 'added', count(*)
-    FROM (SELECT owner, lane, kind FROM queue UNION ALL SELECT owner, lane, kind FROM history WHERE state <> 5) GROUP BY 1, 2, 3
+    FROM (SELECT owner, lane, kind FROM queue UNION ALL SELECT owner, lane, kind FROM history WHERE state <> 5)
+    GROUP BY 1, 2, 3
     UNION ALL
     SELECT owner, lane, kind,
            CASE state WHEN 2 THEN 'succeeded' WHEN 3 THEN 'dead' WHEN 4 THEN 'cancelled' ELSE 'skipped' END AS what,

@@ -15,6 +15,17 @@ Object = Callable[[str, str], None]
 """Takes the number of the property and what is wrong."""
 
 
+@dataclass(frozen=True, slots=True)
+class When:
+    """The circumstances of a verdict."""
+
+    now: datetime
+    """By the store's clock, which may have been set."""
+    at: float
+    gone: bool
+    """Whether the holder's session had ended, or the holder judges itself."""
+
+
 @dataclass(slots=True)
 class RunModel:
     """A run as it must be by now."""
@@ -29,6 +40,7 @@ class RunModel:
     """Whether something else than the latest hand-over has changed the run since."""
     session: SessionId | None = None
     backstop: datetime | None = None
+    claimed_at: float = 0.0
     held: bool = False
     flagged: bool = False
     failures: int = 0
@@ -44,7 +56,7 @@ class RunModel:
         due = now + run.due if isinstance(run.due, timedelta) else run.due
         return cls(name=run.id.hex[-6:], task=run.task, not_before=due, allowed=run.task.retry.max_retries)
 
-    def claimed(self, attempt: Attempt, now: datetime, object_: Object) -> None:
+    def claimed(self, attempt: Attempt, now: datetime, at: float, object_: Object) -> None:
         """Somebody was handed the run."""
         what = f"{self.name} was handed over as {attempt.fence}"
         if self.state.terminal:
@@ -64,14 +76,14 @@ class RunModel:
         if attempt.task != self.task:
             object_("P4", f"{what} with another task than it was given")
         self.state, self.fence, self.session, self.outdated = State.RUNNING, attempt.fence, attempt.session, False
-        self.backstop = now + self.task.timeout + BACKSTOP
+        self.backstop, self.claimed_at = now + self.task.timeout + BACKSTOP, at
 
-    def settled_as(self, verdict: Verdict, answer: Settled, now: datetime, gone: bool, object_: Object) -> None:
-        """A verdict was given; *gone* says whether the holder's session had ended, or it judges itself."""
+    def settled_as(self, verdict: Verdict, answer: Settled, when: When, object_: Object) -> None:
+        """A verdict was given."""
         what = f"{self.name}/{verdict.fence} as {verdict.state.name}"
         current = verdict.fence == self.fence and not self.outdated and not self.state.terminal
         if answer is Settled.ACCEPTED:
-            self._accept(verdict, now, gone, current, object_)
+            self._accept(verdict, when, current, object_)
         elif answer is Settled.REPEATED and verdict.fence not in self.settled:
             object_("P3", f"{what} was called a repetition, and it wasn't")
         elif answer is Settled.STALE and current and verdict.session is None and verdict.fence not in self.settled:
@@ -104,11 +116,12 @@ class RunModel:
             object_("P5", f"{what} twice")
         if fence > self.fence:
             object_("P5", f"{what} before any such hand-over")
-        if self.state is State.CANCELLED and fence not in self.lost:
+        # Whoever was taken for dead may begin all the same, and so may a thread whose time ran out before.
+        if self.state is State.CANCELLED and fence not in self.lost | self.settled:
             object_("P9", f"{what} after the run was cancelled")
         self.begun.add(fence)
 
-    def _accept(self, verdict: Verdict, now: datetime, gone: bool, current: bool, object_: Object) -> None:
+    def _accept(self, verdict: Verdict, when: When, current: bool, object_: Object) -> None:
         what = f"{self.name}/{verdict.fence} as {verdict.state.name}"
         if self.state.terminal:
             object_("P3", f"{what} was accepted after {self.state.name}")
@@ -119,23 +132,27 @@ class RunModel:
                 object_("P3", f"{what} was accepted twice")
             self.settled.add(verdict.fence)
         else:
-            self._lose(verdict, now, gone, object_)
+            self._lose(verdict, when, object_)
         if verdict.failures > self.allowed + 1 or verdict.losses > MAX_LOSSES:
             object_("P10", f"{what} is failure {verdict.failures}, loss {verdict.losses}")
         if not self.failures <= verdict.failures <= self.failures + 1:
             object_("P10", f"{what} counts {verdict.failures} failures after {self.failures}")
         self.failures = verdict.failures
-        self.not_before = now + verdict.delay
+        self.not_before = when.now + verdict.delay
         cancelled = self.flagged and verdict.state is not State.SUCCEEDED
         self.state = State.CANCELLED if cancelled else verdict.state
         self.session = None
+        if self.state.terminal:
+            self.settled.add(verdict.fence)
 
-    def _lose(self, verdict: Verdict, now: datetime, gone: bool, object_: Object) -> None:
+    def _lose(self, verdict: Verdict, when: When, object_: Object) -> None:
         what = f"{self.name}/{verdict.fence} was taken from session {verdict.session}"
         if self.state is not State.RUNNING or verdict.session != self.session:
             object_("P4", f"{what}, which didn't hold it")
-        elif not gone and (self.backstop is None or now <= self.backstop):
+        elif not when.gone and (self.backstop is None or when.now <= self.backstop):
             object_("P4", f"{what}, which was alive")
+        elif not when.gone and when.at > self.claimed_at + BACKSTOP.total_seconds():
+            object_("liveness", f"{what} by its backstop only: a worker that lives had forgotten it")
         self.lost.add(verdict.fence)
 
     def _edit(self, order: Edit, now: datetime) -> None:

@@ -1,0 +1,240 @@
+"""Deliberate defects: each takes one safeguard away, to prove that the simulation would see it missing.
+
+They are patched in from here, for the time of a block; nothing in the product knows of them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+from unittest.mock import patch
+
+from mainspring.adapters.sqlite import settle, steer
+from mainspring.adapters.sqlite.statements import load
+from mainspring.domain import outcome
+from mainspring.domain.plan import Advance, DueJob, plan
+from mainspring.domain.retry import RetryPolicy
+from mainspring.errors import StoreError
+from mainspring.ports.journal import Finished, Note
+from mainspring.ports.signals import TIMETABLE
+from mainspring.services import planner
+from mainspring.services.rescuer import Rescuer
+from mainspring.testing.simulation.ports import SimulatedJournal
+from mainspring.worker.holdings import Holdings
+from mainspring.worker.settling import Settler
+
+Patch = Callable[[], AbstractContextManager[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """A defect with a name and a sentence; *patch* applies it for the time of a block."""
+
+    name: str
+    sentence: str
+    patch: Patch
+
+
+def statement(file: str, *changes: tuple[str, str, str]) -> Patch:
+    """Patches SQL: (statement, text in it, text in its place)."""
+
+    @contextmanager
+    def patched() -> Iterator[None]:
+        statements = load(file)
+        before = dict(statements)
+        for name, old, new in changes:
+            if old not in statements[name]:
+                raise ValueError(f"the statement {name} has no {old!r} any more: mend its ablation")
+            statements[name] = statements[name].replace(old, new)
+        try:
+            yield
+        finally:
+            statements.update(before)
+
+    return patched
+
+
+def method(owner: Any, name: str, substitute: Any) -> Patch:
+    """Patches a function or method."""
+    return lambda: patch.object(owner, name, substitute)
+
+
+async def _do_no_rescue(_rescuer: Rescuer) -> bool:
+    return False
+
+
+async def _listen_without_end(self: planner.Planner, at_most: timedelta) -> bool:  # noqa: ARG001 - that is the defect
+    return await self._signals.wait((TIMETABLE,), timedelta(days=1))
+
+
+def _drift(due: DueJob, now: Any) -> Advance:
+    advance = plan(due, now)
+    if advance.look_again is not None:
+        return advance
+    return replace(advance, next_fire_at=now + timedelta(seconds=2), wake_at=now + timedelta(seconds=2))
+
+
+async def _settle_once(self: Settler, group: Sequence[Any]) -> Sequence[Any]:
+    try:
+        return await self._work.settle(group)
+    except StoreError:
+        return []
+
+
+def _keep_nothing(self: SimulatedJournal, notes: Sequence[Note]) -> None:
+    kept = list(self.replay())
+    _append(self, notes)
+    self.rewrite(kept)
+
+
+def _keep_no_results(self: SimulatedJournal, notes: Sequence[Note]) -> None:
+    _append(self, [note for note in notes if not isinstance(note, Finished)])
+
+
+def _leave_the_row(transaction: Any, live: Any, reason: str) -> None:
+    transaction.execute(load("work")["cancel_waiting"], live.seq, transaction.now, reason)
+
+
+_append = SimulatedJournal.append
+
+ABLATIONS: tuple[Ablation, ...] = (
+    Ablation(
+        "settle-without-fence",
+        "`settle` takes a result under any fence",
+        statement("work", ("current", "q.fence = j.value ->> 1 AND", "")),
+    ),
+    Ablation(
+        "claim-without-fence",
+        "a claim hands a run over under its old fence",
+        statement("work", ("hand_over", "fence = fence + 1", "fence = fence")),
+    ),
+    Ablation(
+        "claim-early",
+        "a claim looks at no clock",
+        statement("work", ("candidates", "AND q.wake_at <= ?2", "")),
+    ),
+    Ablation(
+        "claim-by-the-dead",
+        "a session that has ended may still claim",
+        statement("work", ("holder", "AND state = 0", "")),
+    ),
+    Ablation(
+        "rescue-without-session",
+        "a loss is taken whoever holds the run",
+        statement(
+            "work", ("current", "AND (j.value ->> 2 IS NULL OR (q.session = j.value ->> 2 AND q.state = 1))", "")
+        ),
+    ),
+    Ablation(
+        "rescue-takes-the-fence",
+        "a loss makes the holder's late result stale",
+        statement("work", ("put_back", "fence = iif(v.value ->> 8, fence, fence + 1)", "fence = fence + 1")),
+    ),
+    Ablation(
+        "no-rescue",
+        "nobody takes runs out of dead hands",
+        lambda: patch.multiple(Rescuer, _rescue_from_ended_sessions=_do_no_rescue, _rescue_overdue=_do_no_rescue),
+    ),
+    Ablation(
+        "beat-revives",
+        "a heartbeat brings a buried session back",
+        statement("sessions", ("beat", "WHERE id = ?1 AND state = 0", "WHERE id = ?1")),
+    ),
+    Ablation(
+        "strays-ignored",
+        "a worker doesn't ask what else the store believes it holds",
+        method(Holdings, "_find_strays", lambda *_: frozenset()),
+    ),
+    Ablation(
+        "strays-unchecked",
+        "a worker takes up all that the store believes it holds, done or not",
+        method(Holdings, "_known", lambda _: frozenset()),
+    ),
+    Ablation(
+        "settle-once",
+        "a worker takes a settle without an answer for a failure and goes on",
+        method(Settler, "_settle", _settle_once),
+    ),
+    Ablation("journal-off", "a worker's journal keeps nothing", method(SimulatedJournal, "append", _keep_nothing)),
+    Ablation(
+        "journal-late",
+        "results are journalled only once they are settled",
+        method(SimulatedJournal, "append", _keep_no_results),
+    ),
+    Ablation(
+        "fire-without-version",
+        "an advance made for an older version of its job is applied",
+        statement("timetable", ("as_expected", "AND j.version = a.value ->> 1", "")),
+    ),
+    Ablation(
+        "fire-without-moment",
+        "an advance is applied although its moment has been decided",
+        statement(
+            "timetable",
+            ("as_expected", "AND j.next_fire_at = a.value ->> 2 AND j.active_run IS unhex(a.value ->> 3)", ""),
+        ),
+    ),
+    Ablation(
+        "fire-while-paused",
+        "an advance is applied whatever the state and version of its job",
+        statement("timetable", ("as_expected", "j.state = 0 AND j.version = a.value ->> 1 AND", "")),
+    ),
+    Ablation(
+        "fire-early",
+        "an advance is applied before its moment, by a planner whose word is taken for the time",
+        statement("timetable", ("as_expected", "AND j.next_fire_at <= ?2", "AND ?2 IS NOT NULL")),
+    ),
+    Ablation(
+        "save-without-moment",
+        "an edit is saved over a tick that its author hasn't seen",
+        statement("timetable", ("save", "AND next_fire_at IS ?3", "")),
+    ),
+    Ablation(
+        "overlap-unread",
+        "the planner isn't told that a job's run hasn't ended",
+        statement("timetable", ("due", "(SELECT q.state FROM queue q WHERE q.id = active_run)", "NULL")),
+    ),
+    Ablation("planner-drifts", "the next moment counts from when the planner looked", method(planner, "plan", _drift)),
+    Ablation(
+        "planner-trusts-signals",
+        "the planner sleeps until it is told that something has changed",
+        method(planner.Planner, "_listen", _listen_without_end),
+    ),
+    Ablation(
+        "add-without-keys",
+        "idempotency keys aren't looked up",
+        statement(
+            "work", ("keys_taken", "i.key = j.value ->> 1", "false"), ("take_keys", "INSERT INTO", "REPLACE INTO")
+        ),
+    ),
+    Ablation(
+        "add-without-history",
+        "a repeated submission isn't compared with runs that have ended",
+        statement("work", ("known", "OR EXISTS (SELECT 1 FROM history WHERE id = unhex(value))", "")),
+    ),
+    Ablation(
+        "cancel-leaves-the-row",
+        "a cancelled run stays in the queue",
+        method(steer, "_cancel", _leave_the_row),
+    ),
+    Ablation(
+        "cancel-forgotten",
+        "a run that was flagged for cancellation is retried all the same",
+        method(settle._Match, "state", property(lambda match: match.verdict.state)),  # noqa: SLF001
+    ),
+    Ablation(
+        "retries-unbounded",
+        "a run may fail once more than its policy allows",
+        method(RetryPolicy, "exhausted_by", lambda policy, failures: failures > policy.max_retries + 1),
+    ),
+    Ablation("losses-unbounded", "a run may be lost for ever", method(outcome, "MAX_LOSSES", 99)),
+    Ablation(
+        "requeue-keeps-the-letter",
+        "a dead letter stays on the list when its run is requeued",
+        statement(
+            "work", ("resolve_dead_letters", "DELETE FROM dead_letter WHERE", "DELETE FROM dead_letter WHERE 0 AND")
+        ),
+    ),
+)
+BY_NAME = {ablation.name: ablation for ablation in ABLATIONS}

@@ -1,0 +1,67 @@
+"""Schedules by the hundred, on all cores, and the search for the first that sees a defect."""
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from mainspring.testing.simulation.ablations import BY_NAME, Ablation
+from mainspring.testing.simulation.judging.verdict import Violation
+from mainspring.testing.simulation.schedule import run
+
+MOST_SEEDS = 200
+"""An ablation that this many schedules don't find counts as unseen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is known of a schedule once its world is gone."""
+
+    seed: int
+    digest: str
+    steps: int
+    runs: int
+    violations: tuple[Violation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How an ablation was seen: after so many schedules, by this property; never if there is none."""
+
+    ablation: Ablation
+    seeds: int
+    violation: Violation | None
+
+
+def outcomes(seeds: Sequence[int], *, cores: int, ablation: str | None = None) -> Iterator[Outcome]:
+    """Live through all of *seeds*, in no particular order if there are several cores."""
+    work = [(seed, ablation) for seed in seeds]
+    if cores == 1:
+        yield from map(_outcome, work)
+        return
+    with multiprocessing.get_context("forkserver").Pool(cores) as pool:
+        yield from pool.imap_unordered(_outcome, work, chunksize=2)
+
+
+def find(ablation: Ablation, most: int = MOST_SEEDS) -> Found:
+    """Try seed after seed, from 1, until one sees the defect."""
+    with ablation.patch():
+        for seed in range(1, most + 1):
+            violations = run(seed).violations
+            if violations:
+                return Found(ablation, seed, violations[0])
+    return Found(ablation, most, None)
+
+
+def find_by_name(name: str) -> Found:
+    """The same for another process, which knows the ablation by its name only."""
+    return find(BY_NAME[name])
+
+
+def _outcome(work: tuple[int, str | None]) -> Outcome:
+    seed, ablation = work
+    patch: AbstractContextManager[Any] = nullcontext() if ablation is None else BY_NAME[ablation].patch()
+    with patch:
+        report = run(seed)
+    return Outcome(seed, report.digest, report.steps, report.runs, report.violations)
