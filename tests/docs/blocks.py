@@ -2,6 +2,7 @@
 
 A fenced block marked `python` is Python; one marked `console` holds commands after `$ ` (continued after `> `) and,
 between them, what they print. Other names for the same things are refused, so that no command escapes by its label.
+A block marked `python file=name.py` is a file that the reader saves.
 A block is passed over only if a comment right before it says why: `<!-- not-executed: reason -->`.
 """
 
@@ -28,6 +29,8 @@ class Block:
     source: str
     line: int
     """Where the block's first line stands in its page."""
+    file: str | None = None
+    """The name to save it under, if it is to be saved and not to be run."""
 
 
 def blocks(page: Path) -> Iterator[Block]:
@@ -46,8 +49,16 @@ def blocks(page: Path) -> Iterator[Block]:
             if excuse and not excuse["reason"].strip():
                 raise UnclearBlock(f"{place}: `not-executed` needs a reason")
             if language in EXECUTED and not excuse:
-                yield Block(language=language, source=token.content, line=line)
+                yield Block(language=language, source=token.content, line=line, file=file_of(words[1:], place))
         before = token
+
+
+def file_of(attributes: list[str], place: str) -> str | None:
+    """The file that a block's first line names; a plain name, since a page has only its own folder."""
+    names = [each.removeprefix("file=") for each in attributes if each.startswith("file=")]
+    if len(names) != len(attributes) or len(names) > 1 or any(not name or name != Path(name).name for name in names):
+        raise UnclearBlock(f"{place}: nothing but `file=name` may follow the language")
+    return names[0] if names else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

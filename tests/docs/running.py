@@ -49,7 +49,10 @@ class Reader:
             process.communicate()
 
     def follow(self, block: Block) -> None:
-        """Run one block; BlockFailed if it fails or prints something else than the page says."""
+        """Run or save one block; BlockFailed if it fails or prints something else than the page says."""
+        if block.file is not None:
+            (self.folder / block.file).write_text(block.source.replace(PRINTED_PORT, self.port), encoding="utf-8")
+            return
         complaint = self._run_python(block) if block.language == "python" else self._run_console(block)
         if complaint is not None:
             raise BlockFailed(f"{self.page}:{block.line}\n\n{block.source}\n{complaint}")

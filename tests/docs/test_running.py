@@ -50,6 +50,11 @@ def test_console_and_python_share_the_folder_in_the_order_of_the_page(reader: Re
     reader.follow(console("$ cat note\nfrom python\n"))
 
 
+def test_a_file_is_saved_and_not_run(reader: Reader) -> None:
+    reader.follow(Block(language="python", source="port = 8080\n1 / 0\n", line=7, file="module.py"))
+    assert (reader.folder / "module.py").read_text() == f"port = {reader.port}\n1 / 0\n"
+
+
 @pytest.mark.parametrize("script", ["$ false\n$ true\n", "$ false | cat\n", "$ no-such-command\n"])
 def test_a_console_block_with_a_failing_command_fails(reader: Reader, script: str) -> None:
     with pytest.raises(BlockFailed, match="bash ended with status"):
