@@ -21,8 +21,8 @@ help: ## Show this list
 # --- Use -------------------------------------------------------------------------------------------------------------
 
 .PHONY: run
-run: $(VENV)/.package ## Start everything in one process on http://127.0.0.1:8080 (PORT=… for another port)
-	@exec $(BIN)/mainspring serve --port $(PORT)
+run: $(VENV)/.package ## Start everything with sample jobs on http://127.0.0.1:8080 (PORT=… for another port)
+	@exec $(BIN)/mainspring serve --samples --port $(PORT)
 
 # --- The gate: tests and types cover the benchmarks too, and so need their requirements ------------------------------
 
@@ -77,6 +77,10 @@ bench: $(VENV)/.bench ## Measure Mainspring against its peers (ARGS=…)
 format: $(VENV)/.dev ## Format the code and fix what the linter can
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+.PHONY: docs
+docs: $(VENV)/.dev ## Write the reference pages that follow from the program: settings and commands
+	@$(BIN)/python -m scripts.write_reference
 
 .PHONY: lock
 lock: $(VENV)/.lock ## Resolve pyproject.toml into requirements/ (UPGRADE=1 takes newer versions)

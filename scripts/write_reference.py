@@ -1,0 +1,161 @@
+"""Write the reference pages that follow from the program itself: its settings and its command tree."""
+
+import socket
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from ipaddress import IPv4Network, IPv6Network
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from mainspring.cli.main import app
+from mainspring.wiring.kinds import Kind
+from mainspring.wiring.setting import Part, Setting, settings_of
+from mainspring.wiring.settings import Settings
+
+REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
+MARK = "<!-- Written by `make docs` from the program. Don't edit. -->"
+
+PARTS: Mapping[Part, tuple[str, str]] = {
+    Part.STORE: ("Store", "Where everything is kept. All processes of one installation take the same values."),
+    Part.HTTP: ("HTTP", "Where the API listens. A worker or scheduler that is given a port answers probes there."),
+    Part.WORKER: ("Worker", "What executes runs."),
+    Part.SCHEDULER: ("Scheduler", "What fires schedules and keeps the store tidy."),
+    Part.LOG: ("Log", "Log lines go to the standard error."),
+}
+
+SETTINGS_HEAD = f"""\
+# Settings
+
+{MARK}
+
+Each setting can be given as a flag, as a variable of the environment, or as a line `NAME=value` of a file `.env` in
+the current folder. A flag counts most, then the environment, then `.env`. A variable that is empty counts as not set.
+
+`MAINSPRING_…` names are asked first; other names in the same cell are understood too. A switch has an opposite:
+`--no-allow-shell`. A repeatable flag is a list with commas in a variable: `MAINSPRING_PORT=8080,9090`.
+
+A value that can't be used ends the program with exit code 2 and a sentence that says what is allowed.
+"""
+
+COMMANDS_HEAD = f"""\
+# Commands
+
+{MARK}
+
+`mainspring` alone prints a short help, `mainspring COMMAND --help` all flags of a command. The flags for settings are
+listed once, in [settings](settings.md); here stands which groups of them a command takes. What the exit codes mean is
+in [errors](errors.md#exit-codes).
+"""
+
+FOOT = "Back to [all reference](index.md).\n"
+
+
+def settings_page() -> str:
+    """Every setting, by part."""
+    known = settings_of(Settings)
+    sections = []
+    for part, (title, sentence) in PARTS.items():
+        rows = [_setting_row(setting) for setting in known if setting.part is part]
+        table = _table(("flag", "variables", "default", "meaning", "must be"), rows)
+        sections.append(f"## {title}\n\n{sentence}\n\n{table}")
+    return "\n".join([SETTINGS_HEAD, *sections, FOOT])
+
+
+def commands_page() -> str:
+    """Every command of the tree, in its order."""
+    sections = [_command_section(name, command) for name, command in _leaves("mainspring", get_command(app))]
+    return "\n".join([COMMANDS_HEAD, *sections, FOOT])
+
+
+def pages() -> Mapping[str, str]:
+    """Each page that is written here by its file's name, and its text."""
+    return {"settings.md": settings_page(), "commands.md": commands_page()}
+
+
+def shown_default(setting: Setting) -> str:
+    """A default as one would write it; the name of this machine isn't everybody's."""
+    default = getattr(Settings(), setting.name)
+    if default == socket.gethostname():
+        return "the host's name"
+    text = _as_text(default, setting.kind)
+    return f"`{text}`" if text else "none"
+
+
+def _as_text(value: Any, kind: Kind[Any]) -> str:
+    match value:
+        case bool():
+            return "1" if value else "0"
+        case timedelta():
+            units = (timedelta(weeks=1), timedelta(seconds=1), timedelta(milliseconds=1))
+            # The kind alone knows its unit: the text is right that it reads as the default.
+            return next(f"{value / unit:g}" for unit in units if kind.read(f"{value / unit:g}") == value)
+        case tuple():
+            return ",".join(_as_text(each, kind) for each in value)
+        case Path() | IPv4Network() | IPv6Network() | str() | int():
+            return str(value)
+        case _:
+            raise TypeError(f"no way to show a default of type {type(value).__name__}")
+
+
+def _setting_row(setting: Setting) -> tuple[str, ...]:
+    variables = "<br>".join(f"`{variable}`" for variable in setting.variables)
+    return (f"`{setting.flag}`", variables, shown_default(setting), setting.help, setting.kind.form)
+
+
+# The tree is Click's, whichever copy of it Typer brings along: only attributes that all of them have are used.
+def _leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    children = getattr(command, "commands", None)
+    if children is None:
+        yield name, command
+        return
+    for child, below in children.items():
+        yield from _leaves(f"{name} {child}", below)
+
+
+def _command_section(name: str, command: Any) -> str:
+    of_settings = {setting.name: setting.part for setting in settings_of(Settings)}
+    own = [each for each in command.params if each.name not in of_settings]
+    arguments = " ".join(each.metavar for each in own if each.param_type_name == "argument")
+    text = f"## {name}\n\n{command.help}\n\n```text\n{f'{name} {arguments}'.strip()} [OPTIONS]\n```\n"
+    if own:
+        text += "\n" + _table(("", "default", "meaning"), [_own_row(each) for each in own])
+    parts = [part for part in PARTS if part in {of_settings.get(each.name) for each in command.params}]
+    if parts:
+        links = ", ".join(f"[{PARTS[part][0]}](settings.md#{PARTS[part][0].lower()})" for part in parts)
+        text += f"\nSettings: {links}.\n"
+    return text
+
+
+def _own_row(parameter: Any) -> tuple[str, ...]:
+    name = parameter.metavar
+    if parameter.param_type_name == "option":
+        name = " ".join(filter(None, (parameter.opts[0], parameter.metavar)))
+    default = "required" if parameter.required else "off" if parameter.default is False else f"`{parameter.default}`"
+    return (f"`{name}`", default, str(parameter.help))
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "".join("| " + " | ".join(_escaped(cell) for cell in line) + " |\n" for line in lines)
+
+
+def _escaped(cell: str) -> str:
+    """A cell that keeps its bars and angle brackets; <br> is ours."""
+    return cell.replace("|", "\\|").replace("<", "&lt;").replace("&lt;br>", "<br>")
+
+
+def main(folder: Path = REFERENCE) -> int:
+    """Write the pages and say which have changed."""
+    for name, text in pages().items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
