@@ -1,7 +1,7 @@
 """Runs: adding them, handing them over, settling what came of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
@@ -32,6 +32,8 @@ class Added:
 
     kind: Addition
     id: UUID
+    at: datetime | None = field(default=None, compare=False)
+    """The store's now as it was stored, so that nobody has to read it back; None where the store doesn't say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +128,10 @@ class Work(Protocol):
         ...
 
     async def hide(self, job: JobId) -> bool:
-        """Leave an ended one-shot job and its run out of every view; False if there is no such job."""
+        """Leave a one-shot job that has ended, or is being cancelled, and its run out of every view.
+
+        False if there is no such job.
+        """
         ...
 
     async def next_wake(self, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:

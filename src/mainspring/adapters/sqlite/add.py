@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from mainspring.adapters.sqlite.engine import Transaction
-from mainspring.adapters.sqlite.rows import dump, identity, micros, task_fields, to_micros
+from mainspring.adapters.sqlite.rows import dump, identity, micros, task_fields, to_instant, to_micros
 from mainspring.adapters.sqlite.statements import load
 from mainspring.adapters.sqlite.totals import Totals, add_totals
 from mainspring.domain.job import NewJob
@@ -60,6 +60,7 @@ def _judge(transaction: Transaction, items: Sequence[_Item]) -> list[Added]:
     seen = {identity(digits) for digits in known_ids(transaction, [_id(item).hex for item in items])}
     taken = _keys_taken(transaction, items)
     answers = []
+    now = to_instant(transaction.now)
     for item in items:
         key = item.key
         earlier = None if key is None else taken.get((_owner(item), key.text))
@@ -68,7 +69,7 @@ def _judge(transaction: Transaction, items: Sequence[_Item]) -> list[Added]:
             answers.append(Added(kind, earlier[0]))
             continue
         identifier = _id(item)
-        answers.append(Added(Addition.EXISTING if identifier in seen else Addition.CREATED, identifier))
+        answers.append(Added(Addition.EXISTING if identifier in seen else Addition.CREATED, identifier, now))
         seen.add(identifier)
         if key is not None:
             taken[_owner(item), key.text] = (identifier, key.body)

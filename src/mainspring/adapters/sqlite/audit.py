@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from mainspring.adapters.sqlite.engine import Engine, Transaction
-from mainspring.adapters.sqlite.rows import to_instant
+from mainspring.adapters.sqlite.rows import dump, to_instant
 from mainspring.adapters.sqlite.statements import load
 from mainspring.domain.ids import JobId
 from mainspring.ports.audit import Entry, Recorded
@@ -46,19 +46,19 @@ class SqliteAudit:
 
 
 def _append(transaction: Transaction, entries: Sequence[Entry]) -> None:
-    for entry in entries:
-        job = None if entry.job_id is None else entry.job_id.bytes
-        transaction.execute(
-            _SQL["append"],
-            transaction.now,
+    rows = [
+        [
             entry.actor,
             entry.owner,
             entry.action,
             entry.subject,
-            job,
-            entry.before,
-            entry.after,
-        )
+            None if entry.job_id is None else entry.job_id.hex,
+            None if entry.before is None else entry.before.hex(),
+            None if entry.after is None else entry.after.hex(),
+        ]
+        for entry in entries
+    ]
+    transaction.execute(_SQL["append"], dump(rows), transaction.now)
 
 
 def _rows(transaction: Transaction, statement: str, *values: Any) -> Iterator[Recorded]:

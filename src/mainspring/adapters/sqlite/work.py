@@ -55,7 +55,7 @@ class SqliteWork:
         return await self._engine.write(partial(_discard, runs=runs))
 
     async def hide(self, job: JobId) -> bool:
-        """Leave an ended one-shot job out of every view."""
+        """Leave a one-shot job that has ended, or is about to, out of every view."""
         return await self._engine.write(partial(_hide, job=job))
 
     async def next_wake(self, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
@@ -71,7 +71,7 @@ def _discard(transaction: Transaction, runs: Sequence[RunId]) -> Sequence[bool]:
 
 
 def _hide(transaction: Transaction, job: JobId) -> bool:
-    if transaction.value(_SQL["is_ended_job"], job.bytes) is None:
+    if transaction.value(_SQL["may_be_hidden"], job.bytes) is None:
         return False
     transaction.execute(_SQL["hide"], job.bytes)
     transaction.execute(_SQL["resolve_dead_letters"], dump([job.hex]))

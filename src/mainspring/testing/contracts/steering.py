@@ -274,3 +274,15 @@ class SteeringContract(StoreContract):
         assert not await store.work.hide(new.job_id)
         assert not await store.work.hide(make.id())
         assert await store.views.job(new.job_id) is not None
+
+    async def test_a_job_that_is_being_cancelled_can_be_hidden_at_once(self, store: Store, make: Factory) -> None:
+        new, worker = make.run(), await a_worker(store)
+        attempt = await held(store, worker, new)
+        await store.work.steer(new.id, Cancel())
+        assert await store.work.hide(new.job_id)
+        for _ in range(2):
+            assert await store.views.job(new.job_id) is None
+            assert await store.views.run(new.id) is None
+            assert not (await store.views.jobs(JobFilter(), Cursor())).items
+            assert not (await store.views.runs(RunFilter(), Cursor())).items
+            await settled(store, attempt, Succeeded())

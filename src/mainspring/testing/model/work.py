@@ -188,9 +188,9 @@ class MemoryWork:
         return [self._tables.dead.pop(run_id, None) is not None for run_id in runs]
 
     async def hide(self, job: JobId) -> bool:
-        """Ended one-shot jobs only; what nobody sees is no dead letter to look after either."""
+        """One-shot jobs that live no longer than their cancellation; what nobody sees is no dead letter either."""
         run = self._tables.runs.get(RunId(job))
-        if run is None or not run.one_shot or not run.state.terminal:
+        if run is None or not run.one_shot or not (run.state.terminal or run.cancelling):
             return False
         self._tables.hidden.add(run.id)
         self._tables.dead.pop(run.id, None)

@@ -1,5 +1,7 @@
 -- name: append
-INSERT INTO audit (at, actor, owner, action, subject, job_id, before, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
+INSERT INTO audit (at, actor, owner, action, subject, job_id, before, after)
+SELECT ?2, value ->> 0, value ->> 1, value ->> 2, value ->> 3, unhex(value ->> 4), unhex(value ->> 5), unhex(value ->> 6)
+FROM json_each(?1) ORDER BY key;
 
 -- name: page
 SELECT number, at, actor, owner, action, subject, job_id, before, after, digest FROM audit

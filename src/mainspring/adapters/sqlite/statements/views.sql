@@ -7,7 +7,7 @@ UNION ALL
 SELECT json_array({ended_run}) FROM history WHERE id = ?1 AND id NOT IN (SELECT id FROM hidden);
 
 -- name: live_runs
-SELECT json_group_array(json_array({live_run})) FROM (SELECT * FROM queue WHERE id < ?1 ORDER BY id DESC LIMIT ?2);
+SELECT json_group_array(json_array({live_run})) FROM (SELECT * FROM queue WHERE id < ?1 AND id NOT IN (SELECT id FROM hidden) ORDER BY id DESC LIMIT ?2);
 
 -- name: ended_runs
 SELECT json_group_array(json_array({ended_run}))

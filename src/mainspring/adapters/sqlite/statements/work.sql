@@ -181,7 +181,10 @@ UPDATE queue SET due_at = coalesce(?2, due_at), wake_at = coalesce(?3, wake_at),
 WHERE seq = ?1;
 
 -- name: hide
-INSERT OR IGNORE INTO hidden (id) SELECT id FROM history WHERE id = ?1 AND job_id = id;
+INSERT OR IGNORE INTO hidden (id) VALUES (?1);
 
--- name: is_ended_job
-SELECT 1 FROM history WHERE id = ?1 AND job_id = id;
+-- name: may_be_hidden
+-- Whether this is a one-shot job that has ended or is about to.
+SELECT 1 FROM history WHERE id = ?1 AND job_id = id
+UNION ALL
+SELECT 1 FROM queue WHERE id = ?1 AND job_id = id AND cancel IS NOT NULL;
