@@ -170,5 +170,5 @@ async def test_a_blocked_loop_keeps_its_session_but_gets_no_work_and_shows_where
         assert "block_the_loop" in stacks[0]
         bench.store.submit("work")
         await bench.store.until_ended(2)
-        await asyncio.get_running_loop().run_in_executor(None, free.wait)
+        assert await asyncio.to_thread(free.wait, 30)
     assert events[:2] == ["loop.busy", "loop.blocked"]

@@ -123,3 +123,15 @@ async def test_a_busy_loop_claims_nothing_until_it_is_free_again() -> None:
     executor.changed.set()
     await step
     assert bench.store.claims == [4]
+
+
+@leaping
+async def test_a_run_that_is_handed_over_twice_under_one_fence_goes_on_undisturbed() -> None:
+    bench = Bench()
+    events = hang_noting_fences(bench)
+    executor = an_executor(bench)
+    executor.accept([an_attempt()])
+    await asyncio.sleep(1)
+    executor.accept([an_attempt()])
+    await asyncio.sleep(1)
+    assert events == ["began 1"]
