@@ -28,6 +28,8 @@ class Holdings:
         self._claims = claims
         self._missing: frozenset[Hold] = frozenset()
         self._strays: frozenset[Hold] = frozenset()
+        self._taking_up = False
+        """Whether strays are being read: those that are found may be done before another answer tells of them."""
 
     def hear(self, heard: Heard, asked_at: float) -> frozenset[Hold]:
         """Compare with what the store said at *asked_at*; return strays that have shown twice, to be taken up."""
@@ -44,6 +46,8 @@ class Holdings:
         except StoreError as error:
             log.warning("strays.unread", error=str(error))
             return
+        finally:
+            self._taking_up = False
         known = self._known()
         found = [each for each in attempts if (hold := (each.run_id, each.fence)) in strays and hold not in known]
         log.info("strays.taken_up", runs=len(found))
@@ -63,11 +67,12 @@ class Holdings:
         self._missing = frozenset(missing)
 
     def _find_strays(self, heard: Heard) -> frozenset[Hold]:
-        if self._claims.outstanding:
+        if self._claims.outstanding or self._taking_up:
             self._strays = frozenset()
             return self._strays
         unknown = frozenset(heard.held.items()) - self._known()
         twice, self._strays = unknown & self._strays, unknown
+        self._taking_up = bool(twice)
         return twice
 
     def _known(self) -> frozenset[Hold]:
