@@ -133,8 +133,23 @@ def _own_row(parameter: Any) -> tuple[str, ...]:
     name = parameter.metavar
     if parameter.param_type_name == "option":
         name = " ".join(filter(None, (parameter.opts[0], parameter.metavar)))
-    default = "required" if parameter.required else "off" if parameter.default is False else f"`{parameter.default}`"
-    return (f"`{name}`", default, str(parameter.help))
+    return (f"`{name}`", _own_default(parameter), str(parameter.help))
+
+
+def _own_default(parameter: Any) -> str:
+    # A default that differs from machine to machine has words of its own.
+    words = getattr(parameter, "show_default", None)
+    match parameter.default:
+        case _ if parameter.required:
+            return "required"
+        case _ if isinstance(words, str):
+            return words
+        case None:
+            return "none"
+        case False:
+            return "off"
+        case value:
+            return f"`{value}`"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -37,6 +37,14 @@ def test_a_default_is_shown_as_one_would_write_it() -> None:
     assert shown["allow_shell"] == "`0`"
 
 
+@pytest.mark.parametrize(
+    ("option", "default"),
+    [("--count", "`5`"), ("--samples", "off"), ("--jobs", "all cores"), ("--trace SEED", "none")],
+)
+def test_an_option_of_a_command_shows_a_default_that_holds_everywhere(option: str, default: str) -> None:
+    assert f"| `{option}` | {default} |" in PAGES["commands.md"]
+
+
 def test_only_what_has_changed_is_written_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_reference.main(tmp_path)
     (tmp_path / "commands.md").write_text("by hand")
