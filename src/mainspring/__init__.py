@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 from mainspring.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from mainspring.client import Client as Client
+    from mainspring.client import JobFailed as JobFailed
+    from mainspring.client import Retry as Retry
     from mainspring.worker.context import Context as Context
     from mainspring.worker.flow import Abandon as Abandon
     from mainspring.worker.flow import Fail as Fail
@@ -14,8 +17,11 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "Abandon": "mainspring.worker.flow",
+    "Client": "mainspring.client",
     "Context": "mainspring.worker.context",
     "Fail": "mainspring.worker.flow",
+    "JobFailed": "mainspring.client",
+    "Retry": "mainspring.client",
     "RetryAfter": "mainspring.worker.flow",
     "Snooze": "mainspring.worker.flow",
     "handler": "mainspring.worker.registry",

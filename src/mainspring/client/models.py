@@ -1,0 +1,151 @@
+"""What the server answers, as frozen values. Fields that a newer server adds are passed over."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """When a failed attempt is tried again: after `initial`, doubled each time up to `max` unless `kind` is fixed."""
+
+    kind: str = "exponential"
+    initial: timedelta = timedelta(seconds=1)
+    max: timedelta = timedelta(seconds=60)
+    jitter: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misfire:
+    """What happens to moments that were missed by more than `grace`: the `latest`, `all` or `none` of them fire."""
+
+    grace: timedelta = timedelta(seconds=60)
+    policy: str = "latest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaylightSaving:
+    """What happens to local times that don't exist (`gap`: next_valid, skip) or exist twice (`fold`: first, both)."""
+
+    gap: str = "next_valid"
+    fold: str = "first"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job; `payload` is None in lists where it is too long to be shown."""
+
+    id: UUID
+    key: str | None = None
+    name: str
+    description: str
+    handler: str
+    payload: Any = None
+    schedule: str
+    timezone: str
+    starts_at: datetime | None = None
+    priority: int
+    max_retries: int
+    retry: Retry
+    timeout: timedelta
+    lane: str
+    misfire: Misfire
+    overlap: str
+    dst: DaylightSaving
+    allow_unknown_handler: bool
+    owner: str
+    project_id: str
+    status: str
+    next_run_time: datetime | None = None
+    created_at: datetime
+    updated_at: datetime
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One run of a job."""
+
+    id: UUID
+    job_id: UUID
+    status: str
+    reason: str | None = None
+    retry_of: UUID | None = None
+    fire_time: datetime
+    attempt: int
+    token: int | None = None
+    priority: int
+    worker_id: str | None = None
+    scheduled_at: datetime | None = None
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    duration: timedelta | None = None
+    result: Any = None
+    output: str | None = None
+    error: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will happen to it."""
+        return self.status not in ("PENDING", "RUNNING")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try of an execution; `members` is everything that the server said about it."""
+
+    attempt: int
+    members: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetter:
+    """An execution that has failed for good and waits for somebody's decision."""
+
+    execution: Execution
+    fingerprint: str
+    """Equal for failures that look alike."""
+    died_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """A live worker."""
+
+    id: str
+    status: str
+    host: str
+    pid: int
+    capacity: int
+    executing: int
+    lanes: tuple[str, ...]
+    started_at: datetime
+    last_heartbeat: datetime
+    clock_skew: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldLock:
+    """A lock as it is held; give `token` to the resource, which must refuse smaller ones."""
+
+    holder: str
+    token: int
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A change, as the server tells it; `id` is where to go on after it."""
+
+    id: str
+    type: str
+    data: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """Something that somebody changed; `members` is everything that the server said about it."""
+
+    members: Mapping[str, Any]
