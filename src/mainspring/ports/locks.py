@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from mainspring.domain.ids import Fence
+from mainspring.domain.ids import DEFAULT_OWNER, Fence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,11 @@ class HeldBy:
 
     holder: str
     remaining: timedelta
+
+
+def owned(owner: str, name: str) -> str:
+    """The name under which stores keep *owner*'s lock: owners can't take each other's, by request or by handler."""
+    return name if owner == DEFAULT_OWNER else f"{owner}/{name}"
 
 
 class Locks(Protocol):

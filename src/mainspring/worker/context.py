@@ -13,7 +13,7 @@ import structlog
 from mainspring.domain.ids import Fence, JobId, RunId
 from mainspring.domain.run import Attempt
 from mainspring.errors import ConfigurationError
-from mainspring.ports.locks import Lock, Locks
+from mainspring.ports.locks import Lock, Locks, owned
 from mainspring.ports.output import Printed
 from mainspring.ports.time import Clock
 from mainspring.worker.cancellation import Cancellation
@@ -177,7 +177,7 @@ class Context:
         if self._tools.locks is None or self._tools.clock is None:
             raise ConfigurationError("locks aren't available here: isolated handlers run without a store")
         holder = f"run/{self.run_id}/{self.fence}"
-        return lease(self._tools.locks, self._tools.clock, name, holder, ttl=ttl, wait=wait)
+        return lease(self._tools.locks, self._tools.clock, owned(self.owner, name), holder, ttl=ttl, wait=wait)
 
     def receive(self, payload: bytes) -> None:
         """Replace a payload that was kept elsewhere; for the worker, before the handler is called."""

@@ -3,6 +3,7 @@ from datetime import timedelta
 
 import pytest
 
+from mainspring.domain.ids import DEFAULT_OWNER
 from mainspring.errors import StoreUnavailable
 from mainspring.worker.context import Context, Toolbox
 from mainspring.worker.leases import LockBusy, LockLost
@@ -16,7 +17,7 @@ TTL = timedelta(seconds=30)
 def a_context_with_locks() -> tuple[Context, FakeLocks]:
     clock = LoopClock()
     locks = FakeLocks(clock)
-    return Context(an_attempt(), tools=Toolbox(locks=locks, clock=clock)), locks
+    return Context(an_attempt(owner=DEFAULT_OWNER), tools=Toolbox(locks=locks, clock=clock)), locks
 
 
 @leaping
@@ -26,6 +27,15 @@ async def test_a_lock_is_held_during_the_block_and_released_after_it() -> None:
         assert locks.held is lock
         assert (lock.name, lock.holder) == ("printer", f"run/{context.run_id}/1")
     assert locks.held is None
+
+
+@leaping
+async def test_owners_cannot_take_each_others_locks() -> None:
+    clock = LoopClock()
+    locks = FakeLocks(clock)
+    context = Context(an_attempt(owner="ada"), tools=Toolbox(locks=locks, clock=clock))
+    async with context.lock("printer") as lock:
+        assert lock.name == "ada/printer"
 
 
 @leaping
