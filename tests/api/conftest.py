@@ -31,6 +31,7 @@ def ports(store: SqliteStore) -> ApiPorts:
         sessions=store.sessions,
         blobs=store.blobs,
         output=store.output,
+        keys=store.keys,
         clock=SystemClock(),
         random=SystemRandom(),
         builtin=BUILTIN,

@@ -1,7 +1,8 @@
 """Who makes a request, and what of the store it may see."""
 
+from collections.abc import MutableMapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
@@ -54,7 +55,7 @@ def caller_of(request: Request) -> Caller:
     return labelled(request) if known is None else known
 
 
-def remember(request_scope: dict[str, object], caller: Caller) -> None:
+def remember(request_scope: MutableMapping[str, Any], caller: Caller) -> None:
     """Note who was authenticated, for `caller_of`."""
     request_scope[_STATE] = caller
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from mainspring.domain.ids import Lane
 from mainspring.ports.blobs import Blobs
+from mainspring.ports.keys import Keys
 from mainspring.ports.output import Output
 from mainspring.ports.sessions import Sessions
 from mainspring.ports.time import Clock, Random
@@ -23,6 +24,7 @@ class ApiPorts:
     sessions: Sessions
     blobs: Blobs
     output: Output
+    keys: Keys
     clock: Clock
     random: Random
     builtin: Mapping[str, Lane] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mainspring.cli import schedule, serving, simulating, upkeep
+from mainspring.cli import audit, keys, schedule, serving, simulating, upkeep
 from mainspring.errors import ConfigurationError, MainspringError
 from mainspring.version import __version__
 
@@ -31,6 +31,8 @@ app = typer.Typer(
 serving.register(app)
 upkeep.register(app)
 schedule.register(app)
+keys.register(app)
+audit.register(app)
 simulating.register(app)
 
 

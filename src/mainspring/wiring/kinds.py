@@ -7,6 +7,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from mainspring.api.access import GivenKey
+from mainspring.api.keys import LONGEST, SHORTEST
+
 T = TypeVar("T")
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -100,6 +103,13 @@ def _read_switch(text: str) -> bool:
     return word in _YES
 
 
+def _read_owner_key(text: str) -> GivenKey:
+    owner, colon, key = text.partition(":")
+    if not colon or not 0 < len(owner) <= 200 or not SHORTEST <= len(key) <= LONGEST or not key.isascii():  # noqa: PLR2004 - the form says so
+        raise ValueError(text)
+    return GivenKey(owner, key)
+
+
 TEXT = Kind(form="a text that isn't empty", read=_read_text)
 NAME = Kind(form="up to 100 letters, digits, '-', '_' and '.'", read=_read_name)
 FOLDER = Kind(form="the path of a folder", read=lambda text: Path(_read_text(text)).expanduser())
@@ -108,4 +118,8 @@ PORT = number(0, 65_535)
 SECONDS = duration(timedelta(seconds=1), "seconds")
 MILLISECONDS = duration(timedelta(milliseconds=1), "milliseconds")
 WEEKS = duration(timedelta(weeks=1), "weeks")
+OWNER_KEY = Kind(
+    form=f"owner:key, with an owner of at most 200 characters and a key of {SHORTEST} to {LONGEST}",
+    read=_read_owner_key,
+)
 NETWORK: Kind[Network] = Kind(form="a network like 10.0.0.0/8", read=lambda text: ipaddress.ip_network(text.strip()))

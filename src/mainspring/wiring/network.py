@@ -2,6 +2,8 @@
 
 import ipaddress
 
+from mainspring.api.access import Access
+from mainspring.api.guard import LOOPBACK_NAMES
 from mainspring.errors import ConfigurationError
 from mainspring.wiring.settings import Settings
 
@@ -16,10 +18,30 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def check_host(settings: Settings) -> None:
-    """Refuse an address that others can reach, unless that was asked for in so many words."""
-    if not is_loopback(settings.host) and not settings.trust_network:
+def check_host(settings: Settings, *, keyed: bool = False) -> None:
+    """Refuse an address that others can reach, unless a key is needed there or that was asked for in so many words."""
+    if not is_loopback(settings.host) and not (keyed or settings.api_keys or settings.trust_network):
         raise ConfigurationError(
-            f"the API would be open to everybody who can reach {settings.host}: set MAINSPRING_TRUST_NETWORK=1 if that "
-            "is meant, or leave --host out to serve this machine only"
+            f"the API would be open to everybody who can reach {settings.host}: make a key by 'mainspring key create', "
+            "set MAINSPRING_TRUST_NETWORK=1 if that is meant, or leave --host out to serve this machine only"
         )
+
+
+def access_of(settings: Settings) -> Access:
+    """How the API is guarded under these settings."""
+    return Access(
+        open_without_keys=is_loopback(settings.host) or settings.trust_network,
+        keys=settings.api_keys,
+        rate_per_second=settings.rate_per_second,
+        quota=settings.quota_waiting,
+    )
+
+
+def own_names(settings: Settings) -> frozenset[str] | None:
+    """The names under which we may be asked to change something; None for any.
+
+    Where others can reach us they need a key, which no foreign page can send, or the network is trusted.
+    """
+    if settings.trust_network or not is_loopback(settings.host):
+        return None
+    return LOOPBACK_NAMES | {settings.host.lower()}

@@ -10,7 +10,6 @@ import structlog
 from mainspring.adapters.files.journal import FileJournal
 from mainspring.adapters.system.tasks import SystemTasks
 from mainspring.api.app import create_app, create_probes
-from mainspring.api.guard import LOOPBACK_NAMES
 from mainspring.api.ports import ApiPorts
 from mainspring.api.server import Server, bind, url_of
 from mainspring.errors import ConfigurationError
@@ -23,7 +22,7 @@ from mainspring.services.rescuer import Rescuer
 from mainspring.services.ticker import Ticker
 from mainspring.wiring import builtin
 from mainspring.wiring.apps import load_apps, merge
-from mainspring.wiring.network import check_host
+from mainspring.wiring.network import access_of, check_host, own_names
 from mainspring.wiring.process import Role
 from mainspring.wiring.resources import Resources
 from mainspring.wiring.settings import Settings
@@ -134,16 +133,15 @@ def open_journal(settings: Settings) -> tuple[str, FileJournal]:
 async def api_role(resources: Resources, stop: asyncio.Event) -> Role:
     """Answers requests on every port that was asked for."""
     settings = resources.settings
-    check_host(settings)
-    hosts = None if settings.trust_network else LOOPBACK_NAMES | {settings.host.lower()}
-    app = create_app(await _api_ports(resources, stop), hosts=hosts)
+    check_host(settings, keyed=bool(await resources.store.keys.list(None)))
+    app = create_app(await api_ports(resources, stop), hosts=own_names(settings), access=access_of(settings))
     return _serving("api", Server(app, _bound(resources)))
 
 
 async def probes_role(resources: Resources, stop: asyncio.Event) -> Role:
     """Answers probes on behalf of a role that has no other reason to listen."""
-    check_host(resources.settings)
-    return _serving("probes", Server(create_probes(await _api_ports(resources, stop)), _bound(resources)))
+    check_host(resources.settings, keyed=bool(await resources.store.keys.list(None)))
+    return _serving("probes", Server(create_probes(await api_ports(resources, stop)), _bound(resources)))
 
 
 class _Service(Protocol):
@@ -177,7 +175,8 @@ def _serving(name: str, server: Server) -> Role:
     return Role(name=name, run=run)
 
 
-async def _api_ports(resources: Resources, stop: asyncio.Event) -> ApiPorts:
+async def api_ports(resources: Resources, stop: asyncio.Event | None = None) -> ApiPorts:
+    """The ports of the API, which is ready until *stop* is set."""
     store = resources.store
     return ApiPorts(
         work=resources.work,
@@ -186,8 +185,9 @@ async def _api_ports(resources: Resources, stop: asyncio.Event) -> ApiPorts:
         sessions=store.sessions,
         blobs=store.blobs,
         output=store.output,
+        keys=store.keys,
         clock=resources.clock,
         random=resources.random,
         builtin=await builtin.builtin_handlers(resources),
-        ready=lambda: not stop.is_set(),
+        ready=lambda: stop is None or not stop.is_set(),
     )

@@ -6,7 +6,6 @@ import structlog
 
 from mainspring.wiring.duties import Duty
 from mainspring.wiring.logging import configure_logging
-from mainspring.wiring.network import check_host
 from mainspring.wiring.process import Process, Role
 from mainspring.wiring.resources import Resources, opened
 from mainspring.wiring.roles import api_role, probes_role, scheduler_roles, worker_role
@@ -19,8 +18,6 @@ log = structlog.get_logger("mainspring.process")
 async def run_process(settings: Settings, duties: Collection[Duty], *, samples: bool = False) -> int:
     """Fulfil *duties* until told to stop, and return the exit code."""
     configure_logging(settings.log_format, settings.log_level)
-    if Duty.API in duties:
-        check_host(settings)
     async with opened(settings) as resources:
         process = Process()
         roles = await _roles(resources, process, duties)

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
+from mainspring.api.access import GivenKey
 from mainspring.wiring.kinds import (
     FOLDER,
     MILLISECONDS,
     NAME,
     NETWORK,
+    OWNER_KEY,
     PORT,
     SECONDS,
     SWITCH,
@@ -123,6 +125,24 @@ class Settings:
     )
     trust_network: bool = setting(
         Part.HTTP, SWITCH, False, "TRUST_NETWORK", "Everybody who can reach the API may use it."
+    )
+    api_keys: tuple[GivenKey, ...] = setting(
+        Part.HTTP,
+        several(OWNER_KEY),
+        (),
+        "API_KEYS",
+        "API keys as owner:key, beside those made by 'mainspring key create'; repeatable.",
+        secret=True,
+    )
+    rate_per_second: int = setting(
+        Part.HTTP, number(0, 1_000_000), 0, "RATE_PER_SECOND", "Requests a second of one owner; 0 for any number."
+    )
+    quota_waiting: int = setting(
+        Part.HTTP,
+        number(0, 1_000_000_000),
+        0,
+        "QUOTA_WAITING",
+        "Runs of one owner that may wait or run at once; 0 for any number.",
     )
     log_format: str = setting(
         Part.LOG,
