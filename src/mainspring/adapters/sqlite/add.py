@@ -22,7 +22,7 @@ def add(transaction: Transaction, items: Sequence[_Item], *, together: bool) -> 
     """Store what is new; the answer for each item says what became of it."""
     answers = _judge(transaction, items)
     if together and any(answer.kind is Addition.CONFLICT for answer in answers):
-        return [_withheld(answer) for answer in answers]
+        return _withheld(answers)
     created = [item for item, answer in zip(items, answers, strict=True) if answer.kind is Addition.CREATED]
     runs = [item for item in created if isinstance(item, NewRun)]
     jobs = [item for item in created if isinstance(item, NewJob)]
@@ -97,8 +97,13 @@ def _standing(transaction: Transaction, runs: Sequence[NewRun]) -> frozenset[str
     return frozenset(json.loads(transaction.value(_SQL["standing"], dump(asked)))) if asked else frozenset()
 
 
-def _withheld(answer: Added) -> Added:
-    return Added(Addition.WITHHELD, answer.id) if answer.kind is Addition.CREATED else answer
+def _withheld(answers: Sequence[Added]) -> Sequence[Added]:
+    """What is new isn't stored after all, nor is what repeats it in the same batch."""
+    new = {answer.id for answer in answers if answer.kind is Addition.CREATED}
+    return [
+        Added(Addition.WITHHELD, answer.id) if answer.id in new and answer.kind is not Addition.CONFLICT else answer
+        for answer in answers
+    ]
 
 
 def _id(item: _Item) -> UUID:

@@ -173,6 +173,15 @@ class AddingContract(StoreContract):
         # The key of what was withheld is free.
         assert await store.work.add([fine], together=True) == [Added(Addition.CREATED, fine.id)]
 
+    async def test_together_a_repetition_of_what_is_withheld_is_withheld_too(self, store: Store, make: Factory) -> None:
+        if not self.has_transactions:
+            pytest.skip("the store can't take a batch back")
+        first, again = make.run(key=a_key("a")), make.run(key=a_key("a"))
+        batch = [first, again, make.run(key=a_key("b")), make.run(key=a_key("b", "other"))]
+        answers = await store.work.add(batch, together=True)
+        assert answers[:2] == [Added(Addition.WITHHELD, first.id), Added(Addition.WITHHELD, first.id)]
+        assert [answer.kind for answer in answers[2:]] == [Addition.WITHHELD, Addition.CONFLICT]
+
     async def test_together_without_conflicts_everything_is_stored(self, store: Store, make: Factory) -> None:
         items: list[NewRun | NewJob] = [make.run(key=a_key("a")), make.new_job(), make.run()]
         kinds = [answer.kind for answer in await store.work.add(items, together=True)]
