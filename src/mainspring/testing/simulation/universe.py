@@ -65,10 +65,8 @@ class Universe:
                 callback(*arguments)
             if self._ready:
                 self._step()
-            elif timers:
-                self.time = min(timers[0][0], end)
             else:
-                raise Stuck("nobody is ready, and nothing will ever happen")
+                self.time = min(timers[0][0], end) if timers else end
 
     def end(self) -> None:
         """Nothing happens any more."""

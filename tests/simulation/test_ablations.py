@@ -1,0 +1,54 @@
+"""The simulation can see: every safeguard that is taken away is missed within a bounded number of schedules."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mainspring.adapters.sqlite.statements import load
+from mainspring.testing.simulation.ablations import ABLATIONS, BY_NAME, Ablation, statement
+from mainspring.testing.simulation.finding import MOST_SEEDS, Found, find
+from mainspring.testing.simulation.judging.properties import PROPERTIES
+from mainspring.testing.simulation.judging.verdict import Violation
+from mainspring.testing.simulation.schedule import run
+from mainspring.testing.simulation.table import page
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "ablations.md"
+ROW = re.compile(r"^\| `(?P<name>[a-z-]+)` \| .* \| (?P<noticed>\w+) \| (?P<seeds>\d+) \|$", re.MULTILINE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ablation", ABLATIONS, ids=lambda ablation: ablation.name)
+def test_an_ablation_is_found(ablation: Ablation) -> None:
+    found = find(ablation)
+    assert found.violation is not None, f"{MOST_SEEDS} schedules saw nothing wrong when {ablation.sentence}"
+
+
+def test_an_ablation_leaves_no_trace() -> None:
+    before, healthy = dict(load("work")), run(1).digest
+    with BY_NAME["settle-without-fence"].patch():
+        assert load("work") != before
+    assert load("work") == before
+    assert run(1).digest == healthy
+
+
+def test_an_ablation_whose_statement_has_changed_says_so() -> None:
+    with pytest.raises(ValueError, match="mend its ablation"), statement("work", ("leave", "no such words", ""))():
+        pass
+
+
+def test_the_page_of_ablations_is_the_table_that_the_search_makes() -> None:
+    # The counts change with every change to the worker and the services; all other words are compared.
+    text = PAGE.read_text("utf-8")
+    rows = {row["name"]: row for row in ROW.finditer(text)}
+    assert list(rows) == [ablation.name for ablation in ABLATIONS], (
+        "run `mainspring simulate --ablations --write docs/reference/ablations.md`"
+    )
+    found = [Found(each, int(rows[each.name]["seeds"]), _violation(rows[each.name]["noticed"])) for each in ABLATIONS]
+    assert page(found) == text
+    assert all(each.seeds <= MOST_SEEDS for each in found)
+
+
+def _violation(prop: str) -> Violation:
+    assert prop in PROPERTIES
+    return Violation(prop, "as the page says")
