@@ -21,6 +21,8 @@ from tests.docs import session
 from tests.docs.blocks import Block, console, matches
 
 PRINTED_PORT = "8080"
+PATIENCE = 60.0
+"""Seconds that a console block may take: one that waits for a server that died should say so, not hang."""
 
 
 class BlockFailed(AssertionError):
@@ -30,8 +32,9 @@ class BlockFailed(AssertionError):
 class Reader:
     """Somebody who follows one page to the letter."""
 
-    def __init__(self, page: Path, folder: Path) -> None:
+    def __init__(self, page: Path, folder: Path, *, patience: float = PATIENCE) -> None:
         self.page = page
+        self.patience = patience
         self.folder = folder / "page"
         self.folder.mkdir()
         self.output = folder / "output"
@@ -74,7 +77,11 @@ class Reader:
         script = commands.script.replace(PRINTED_PORT, self.port)
         with self.output.open("w", encoding="utf-8") as printed:
             bash = ["bash", "-e", "-o", "pipefail", "-c", script]
-            status = self._start(bash, output=printed, errors=subprocess.STDOUT).wait()
+            process = self._start(bash, output=printed, errors=subprocess.STDOUT)
+        try:
+            status = process.wait(self.patience)
+        except subprocess.TimeoutExpired:
+            return f"still not done after {self.patience:g} seconds:\n{self._printed()}{self._logs()}"
         if status != 0:
             return f"bash ended with status {status}:\n{self._printed()}"
         if commands.expected and not matches(commands.expected, self._printed()):
@@ -104,6 +111,10 @@ class Reader:
             "PATH": os.pathsep.join([installed, os.environ.get("PATH", os.defpath)]),
             "PORT": self.port,
         }
+
+    def _logs(self) -> str:
+        """The end of every log that the page keeps: what was waited for may have died there."""
+        return "".join(f"\n{log.name} ends with:\n{log.read_text()[-2000:]}" for log in self.folder.glob("*.log"))
 
     def _printed(self) -> str:
         return self.output.read_text(encoding="utf-8").replace(self.port, PRINTED_PORT)

@@ -61,6 +61,13 @@ def test_a_console_block_with_a_failing_command_fails(reader: Reader, script: st
         reader.follow(console(script))
 
 
+def test_a_console_block_that_waits_in_vain_fails_and_shows_the_logs(tmp_path: Path) -> None:
+    with Reader(tmp_path / "page.md", tmp_path, patience=0.5) as reader:
+        (reader.folder / "server.log").write_text("the server died of something")
+        with pytest.raises(BlockFailed, match=r"still not done(.|\n)*server\.log ends with:\nthe server died"):
+            reader.follow(console("$ sleep 1000\n"))
+
+
 def test_a_console_block_that_prints_something_else_fails(reader: Reader) -> None:
     reader.follow(console("$ echo one two\none ...\n"))
     with pytest.raises(BlockFailed, match="printed instead:\none two"):
