@@ -7,6 +7,7 @@ from mainspring.testing.clock import ManualClock, ManualTime, Time
 from mainspring.testing.contracts import (
     AuditContract,
     BlobsContract,
+    ChangesContract,
     JournalContract,
     KeysContract,
     LocksContract,
@@ -44,6 +45,10 @@ class TestAudit(OnTheModel, AuditContract):
 
 
 class TestBlobs(OnTheModel, BlobsContract):
+    pass
+
+
+class TestChanges(OnTheModel, ChangesContract):
     pass
 
 

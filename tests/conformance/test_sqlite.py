@@ -8,6 +8,7 @@ from mainspring.testing.clock import ManualClock, ManualTime, Time
 from mainspring.testing.contracts import (
     AuditContract,
     BlobsContract,
+    ChangesContract,
     KeysContract,
     LocksContract,
     OutputContract,
@@ -48,6 +49,10 @@ class TestAudit(OnSqlite, AuditContract):
 
 
 class TestBlobs(OnSqlite, BlobsContract):
+    pass
+
+
+class TestChanges(OnSqlite, ChangesContract):
     pass
 
 

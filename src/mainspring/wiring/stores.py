@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from mainspring.errors import ConfigurationError
 from mainspring.ports.audit import Audit
 from mainspring.ports.blobs import Blobs
+from mainspring.ports.changes import Changes
 from mainspring.ports.keys import Keys
 from mainspring.ports.locks import Locks
 from mainspring.ports.output import Output
@@ -46,6 +47,8 @@ class Store(Protocol):
     def keys(self) -> Keys: ...  # noqa: D102
     @property
     def output(self) -> Output: ...  # noqa: D102
+    @property
+    def changes(self) -> Changes: ...  # noqa: D102
 
     @property
     def schema(self) -> int:

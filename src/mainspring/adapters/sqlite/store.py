@@ -4,6 +4,7 @@ import asyncio
 
 from mainspring.adapters.sqlite.audit import SqliteAudit
 from mainspring.adapters.sqlite.blobs import SqliteBlobs
+from mainspring.adapters.sqlite.changes import SqliteChanges
 from mainspring.adapters.sqlite.connection import MEMORY
 from mainspring.adapters.sqlite.engine import Engine, InlineEngine, ThreadedEngine, WallClock
 from mainspring.adapters.sqlite.keys import SqliteKeys
@@ -31,6 +32,7 @@ class SqliteStore:
         self.audit = SqliteAudit(engine)
         self.keys = SqliteKeys(engine)
         self.output = SqliteOutput(engine)
+        self.changes = SqliteChanges(engine)
 
     @classmethod
     async def open(cls, path: str, *, clock: WallClock, inline: bool = False) -> "SqliteStore":

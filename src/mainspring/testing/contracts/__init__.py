@@ -16,6 +16,7 @@
 from mainspring.testing.contracts.audit import AuditContract
 from mainspring.testing.contracts.base import Store
 from mainspring.testing.contracts.blobs import BlobsContract
+from mainspring.testing.contracts.changes import ChangesContract
 from mainspring.testing.contracts.journal import JournalContract
 from mainspring.testing.contracts.keys import KeysContract
 from mainspring.testing.contracts.locks import LocksContract
@@ -30,6 +31,7 @@ from mainspring.testing.contracts.work import WorkContract
 __all__ = [
     "AuditContract",
     "BlobsContract",
+    "ChangesContract",
     "JournalContract",
     "KeysContract",
     "LocksContract",

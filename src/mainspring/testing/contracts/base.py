@@ -17,6 +17,7 @@ from mainspring.domain.outcome import Failed, Outcome, Settled, Verdict, judge
 from mainspring.domain.run import Attempt, NewRun, Run, State
 from mainspring.ports.audit import Audit
 from mainspring.ports.blobs import Blobs
+from mainspring.ports.changes import Changes
 from mainspring.ports.keys import Keys
 from mainspring.ports.locks import Locks
 from mainspring.ports.output import Output
@@ -59,6 +60,8 @@ class Store(Protocol):
     def keys(self) -> Keys: ...
     @property
     def output(self) -> Output: ...
+    @property
+    def changes(self) -> Changes: ...
 
 
 class StoreContract:

@@ -1,6 +1,7 @@
 """All ports over one set of tables."""
 
 from mainspring.ports.time import Clock
+from mainspring.testing.model.changes import MemoryChanges
 from mainspring.testing.model.locks import MemoryLocks
 from mainspring.testing.model.records import MemoryAudit, MemoryBlobs, MemoryKeys, MemoryOutput
 from mainspring.testing.model.sessions import MemorySessions
@@ -26,6 +27,7 @@ class MemoryStore:
         self.audit = MemoryAudit(tables)
         self.keys = MemoryKeys(tables)
         self.output = MemoryOutput(tables)
+        self.changes = MemoryChanges(tables)
 
     async def close(self) -> None:
         """There is nothing to let go of."""

@@ -78,6 +78,8 @@ class Tables:
     output: dict[RunId, dict[Fence, Printed]] = field(default_factory=dict)
     tallies: list[tuple[TallyKey, str, int]] = field(default_factory=list)
     totals: Counter[tuple[TallyKey, str]] = field(default_factory=Counter)
+    changed: list[UUID] = field(default_factory=list)
+    """Jobs and runs in the order of their changes, for whoever follows them."""
 
     def now(self) -> datetime:
         """The store's clock."""
@@ -104,6 +106,7 @@ class Tables:
         run = _waiting(new, created_at=now, due_at=due_at)
         self.runs[run.id] = run
         self.origins[run.id] = self._origin(run)
+        self.changed.append(run.id)
         self.count(run, "added")
 
     def _origin(self, run: Run) -> Origin:
@@ -123,6 +126,7 @@ class Tables:
         """Bring a run to a terminal state."""
         self.holders.pop(run.id, None)
         ended = self.change(run, state=state, wake_at=None, finished_at=self.now(), cancelling=False, **fields)
+        self.changed.append(run.id)
         self.count(ended, f"ended {state}")
         return ended
 
@@ -151,6 +155,7 @@ class Tables:
             skipped_count=skip.count,
         )
         self.runs[identity] = run
+        self.changed.append(identity)
         self.origins[identity] = Origin.RECURRING
         self.count(run, f"ended {State.SKIPPED}", 1 if skip.count is None else skip.count)
 

@@ -28,6 +28,7 @@ class MemoryTimetable:
             raise VersionConflict(f"job {job.id} is at version {stored.version} and {stored.next_fire_at}")
         saved = replace(job, version=Version(stored.version + 1), active_run=stored.active_run)
         self._tables.jobs[job.id] = saved
+        self._tables.changed.append(job.id)
         for skip in skips:
             self._tables.skip(saved, skip)
         return saved

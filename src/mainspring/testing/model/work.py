@@ -62,6 +62,7 @@ class MemoryWork:
             self._tables.accepted[owner, item.key.text] = accepted
         if isinstance(item, NewJob):
             self._tables.jobs[item.job.id] = item.job
+            self._tables.changed.append(item.job.id)
             return
         self._tables.create(item)
         if item.origin is not None:
@@ -95,6 +96,7 @@ class MemoryWork:
     def _hand_over(self, run: Run, by: SessionId, name: str) -> Attempt:
         now = self._tables.now()
         assert run.wake_at is not None
+        self._tables.changed.append(run.id)
         self._tables.count(run, "started")
         self._tables.count(run, f"waited {bisect_left(WAIT_BUCKETS, now - run.wake_at)}")
         self._tables.holders[run.id] = by

@@ -2,6 +2,7 @@
 -- What users gave as JSON (payload, spec, result) is kept as the bytes of its text.
 
 -- Standing jobs: recurring and on demand. A one-shot job is a row of `queue`, later of `history`.
+-- `changed` numbers additions and edits in their order, the latest of each job, for whoever follows them.
 CREATE TABLE job (
     id           BLOB    NOT NULL PRIMARY KEY,
     owner        TEXT    NOT NULL,
@@ -22,16 +23,19 @@ CREATE TABLE job (
     updated_at   INTEGER NOT NULL,
     next_fire_at INTEGER,
     wake_at      INTEGER,
-    active_run   BLOB
+    active_run   BLOB,
+    changed      INTEGER NOT NULL
 ) STRICT;
+CREATE UNIQUE INDEX job_changed ON job (changed);
 CREATE INDEX job_wake ON job (wake_at) WHERE state = 0 AND wake_at IS NOT NULL;
 CREATE INDEX job_blob ON job (blob) WHERE blob IS NOT NULL;
 
 -- Live runs only. `wake_at` of a held run is moved far away (see rows.HELD) and back when it is released.
 -- `settled` is the fence of the last hand-over that was settled, which tells a repeated verdict from a stale one.
+-- Numbers are never used again, so that whoever follows the additions can go on from the last one it saw.
 -- `worker` is the name of the holder, or of the last one while the run waits: its late result may still count.
 CREATE TABLE queue (
-    seq         INTEGER PRIMARY KEY,
+    seq         INTEGER PRIMARY KEY AUTOINCREMENT,
     id          BLOB    NOT NULL UNIQUE,
     job_id      BLOB    NOT NULL,
     origin      BLOB,
@@ -72,9 +76,10 @@ CREATE INDEX queue_session ON queue (session) WHERE state = 1;
 CREATE INDEX queue_job ON queue (job_id, id) WHERE job_id <> id;
 CREATE INDEX queue_blob ON queue (blob) WHERE blob IS NOT NULL;
 
--- Ended runs and skipped ranges, append-only; `seq` follows the order of ending, so that pruning needs no index.
+-- Ended runs and skipped ranges, append-only; `seq` follows the order of ending, so that pruning needs no index, and
+-- is never used again, so that whoever follows the ends can go on from the last one it saw.
 CREATE TABLE history (
-    seq           INTEGER PRIMARY KEY,
+    seq           INTEGER PRIMARY KEY AUTOINCREMENT,
     id            BLOB    NOT NULL UNIQUE,
     job_id        BLOB    NOT NULL,
     origin        BLOB,

@@ -18,3 +18,9 @@ hex(id), hex(job_id), hex(origin), owner, project, name, key, iif(spec IS NULL, 
 fence, attempt, failures, losses, worker, started_at, finished_at, NULL,
 iif(result IS NULL, NULL, hex(result)), result_blob, error, reason,
 skipped_to, skipped_count, log, handler, lane, priority, timeout, retry, hex(payload), blob
+
+-- name: live_change
+hex(id), hex(job_id), owner, name, handler, state, fence, attempt, worker, due_at, started_at, NULL, reason
+
+-- name: ended_change
+hex(id), hex(job_id), owner, name, handler, state, fence, attempt, worker, due_at, started_at, finished_at, reason

@@ -36,5 +36,6 @@ SELECT json_array({job}) FROM job WHERE id = ?1;
 
 -- name: save
 UPDATE job SET owner = ?4, project = ?5, name = ?6, key = ?7, state = ?8, version = version + 1, terms = unhex(?9), updated_at = ?10,
-    next_fire_at = ?11, wake_at = ?12, handler = ?13, lane = ?14, priority = ?15, timeout = ?16, retry = ?17, payload = unhex(?18), blob = ?19
+    next_fire_at = ?11, wake_at = ?12, handler = ?13, lane = ?14, priority = ?15, timeout = ?16, retry = ?17, payload = unhex(?18), blob = ?19,
+    changed = (SELECT max(changed) FROM job) + 1
 WHERE id = ?1 AND version = ?2 AND next_fire_at IS ?3 AND state <> 2;

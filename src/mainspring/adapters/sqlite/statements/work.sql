@@ -30,10 +30,11 @@ FROM json_each(?1);
 
 -- name: insert_jobs
 INSERT INTO job (id, owner, project, name, key, state, version, terms, created_at, updated_at, next_fire_at, wake_at,
-                 handler, lane, priority, timeout, retry, payload, blob)
+                 handler, lane, priority, timeout, retry, payload, blob, changed)
 SELECT unhex(value ->> 0), value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
        unhex(value ->> 7), value ->> 8, value ->> 9, value ->> 10, value ->> 11,
-       value ->> 12, value ->> 13, value ->> 14, value ->> 15, value ->> 16, unhex(value ->> 17), value ->> 18
+       value ->> 12, value ->> 13, value ->> 14, value ->> 15, value ->> 16, unhex(value ->> 17), value ->> 18,
+       (SELECT coalesce(max(changed), 0) FROM job) + 1 + key
 FROM json_each(?1);
 
 -- name: resolve_dead_letters
