@@ -9,7 +9,11 @@ import pytest
 from mainspring.testing.simulation.schedule import run
 
 SEEDS = (1, 2, 3, 7, 11)
-PROGRAM = "import sys; from mainspring.testing.simulation.schedule import run; print(*(run(int(s)).digest for s in sys.argv[1:]))"
+PROGRAM = """
+import sys
+from mainspring.testing.simulation.schedule import run
+print(*(run(int(seed)).digest for seed in sys.argv[1:]))
+"""
 
 
 def digests_of_another_process(hash_seed: str) -> list[str]:

@@ -66,7 +66,7 @@ def test_a_killed_process_never_resumes_and_tidies_nothing_up(site: Site) -> Non
 
 
 def test_a_process_dies_at_the_step_that_it_was_told(site: Site) -> None:
-    steps = []
+    steps: list[int] = []
 
     async def main() -> None:
         while True:
@@ -148,7 +148,7 @@ def test_a_child_dies_with_the_wait_for_it(site: Site) -> None:
 def test_whoever_spins_is_found_out(site: Site) -> None:
     async def main() -> None:
         while True:
-            await asyncio.sleep(0)
+            await site.clock.sleep(timedelta(0))
 
     with pytest.raises(Stuck, match="somebody spins"):
         site.run(main, 10)
