@@ -86,7 +86,7 @@ async def test_a_read_only_place_is_refused(small_disk: Callable[[str], Path]) -
 
 
 async def add_until_full(store: SqliteStore, payload: bytes, acknowledged: list[RunId]) -> None:
-    for _ in range(1000):
+    for _ in range(3000):
         run = new_run(payload)
         await store.work.add([run])
         acknowledged.append(run.id)
@@ -95,10 +95,10 @@ async def add_until_full(store: SqliteStore, payload: bytes, acknowledged: list[
 async def test_nothing_is_acknowledged_on_a_full_disk_and_work_goes_on_once_there_is_room(
     small_disk: Callable[[str], Path],
 ) -> None:
-    folder = small_disk("size=3m")
+    folder = small_disk("size=9m")
     store = await open_store(folder / "store.db")
     ballast = folder / "ballast"
-    ballast.write_bytes(b"\0" * 1_500_000)
+    ballast.write_bytes(b"\0" * 3_500_000)
     payload = b'"' + b"x" * 3000 + b'"'
     acknowledged: list[RunId] = []
     with pytest.raises(StoreFull, match="no space left"):
@@ -110,7 +110,7 @@ async def test_nothing_is_acknowledged_on_a_full_disk_and_work_goes_on_once_ther
     ballast.unlink()
     await store.work.add([new_run(payload)])
     session = await store.sessions.open(new_session())
-    claim = await store.work.claim(session, [DEFAULT_LANE], 2000)
+    claim = await store.work.claim(session, [DEFAULT_LANE], 5000)
     assert {attempt.run_id for attempt in claim.attempts} >= set(acknowledged)
     assert len(claim.attempts) == len(acknowledged) + 1
     await store.close()

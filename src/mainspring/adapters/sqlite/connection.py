@@ -18,6 +18,8 @@ from mainspring.errors import (
 )
 
 MEMORY = ":memory:"
+LOG_SIZE = 4 * 1024 * 1024
+"""The log begins anew at about this size, so that it stays within what was laid out."""
 BUSY_SECONDS = 10.0
 """How long another process may keep the file before a write is given up as unavailable."""
 
@@ -42,6 +44,29 @@ def connect(path: str) -> apsw.Connection:
         for setting in _SETTINGS:
             connection.execute(setting)
         return connection
+
+
+def lay_out_log(connection: apsw.Connection, path: str) -> None:
+    """Give the log its room on disk: a commit that overwrites syncs in half the time of one that lets the file grow.
+
+    A transaction larger than the cache spills into the log; rolled back, it leaves nothing but the room.
+    """
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size >= LOG_SIZE:
+        return
+    with translated(path):
+        cache = connection.pragma("cache_size")
+        connection.pragma("cache_size", 10)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            connection.execute("CREATE TABLE room (bytes)")
+            connection.execute("INSERT INTO room VALUES (zeroblob(?))", (LOG_SIZE,))
+        except apsw.FullError:
+            pass  # there is no room: what must be stored may still fit
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            connection.pragma("cache_size", cache)
 
 
 class _Patience:
