@@ -144,7 +144,7 @@ def _own_default(parameter: Any) -> str:
             return "required"
         case _ if isinstance(words, str):
             return words
-        case None:
+        case None | "":
             return "none"
         case False:
             return "off"

@@ -39,7 +39,7 @@ def test_a_default_is_shown_as_one_would_write_it() -> None:
 
 @pytest.mark.parametrize(
     ("option", "default"),
-    [("--count", "`5`"), ("--samples", "off"), ("--jobs", "all cores"), ("--trace SEED", "none")],
+    [("--count", "`5`"), ("--samples", "off"), ("--jobs", "all cores"), ("--trace SEED", "none"), ("--name", "none")],
 )
 def test_an_option_of_a_command_shows_a_default_that_holds_everywhere(option: str, default: str) -> None:
     assert f"| `{option}` | {default} |" in PAGES["commands.md"]
