@@ -3,6 +3,7 @@
 import asyncio
 import json
 import traceback
+from types import TracebackType
 from typing import Any
 
 from mainspring.domain.outcome import Failed, Snoozed
@@ -10,6 +11,14 @@ from mainspring.worker.flow import Abandon, Fail, RetryAfter, Snooze
 
 MAX_INLINE_RESULT = 4096
 """Results over this many bytes go to the blobs."""
+_ON_THE_WAY = (
+    "mainspring.adapters.",
+    "mainspring.worker.calling",
+    "mainspring.worker.isolated",
+    "asyncio.",
+    "concurrent.",
+    "threading",
+)
 
 
 class UnusableResult(Exception):
@@ -44,10 +53,16 @@ def failure_of(error: BaseException) -> Failed | Snoozed:
 
 
 def described(error: BaseException) -> str:
-    """One line that says what happened, then where."""
+    """One line that says what happened, then where in the handler."""
     headline = traceback.format_exception_only(error)[-1].strip()
-    # The outermost frame is the worker's own and says nothing about the handler.
-    inner = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    inner = _within_the_handler(error.__traceback__)
     if inner is None:
         return headline
     return headline + "\n" + "".join(traceback.format_exception(type(error), error, inner))
+
+
+def _within_the_handler(trace: TracebackType | None) -> TracebackType | None:
+    """Without the outermost frames, which are the way from the worker to the handler."""
+    while trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith(_ON_THE_WAY):
+        trace = trace.tb_next
+    return trace
