@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from mainspring.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from mainspring.application import App as App
     from mainspring.client import Client as Client
     from mainspring.client import JobFailed as JobFailed
     from mainspring.client import Retry as Retry
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "Abandon": "mainspring.worker.flow",
+    "App": "mainspring.application",
     "Client": "mainspring.client",
     "Context": "mainspring.worker.context",
     "Fail": "mainspring.worker.flow",

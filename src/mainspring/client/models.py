@@ -1,6 +1,5 @@
 """What the server answers, as frozen values. Fields that a newer server adds are passed over."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -94,10 +93,16 @@ class Execution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One try of an execution; `members` is everything that the server said about it."""
+    """One try of an execution."""
 
     attempt: int
-    members: Mapping[str, Any]
+    token: int
+    worker_id: str | None = None
+    started_at: datetime
+    completed_at: datetime | None = None
+    duration: timedelta | None = None
+    outcome: str
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +110,19 @@ class DeadLetter:
     """An execution that has failed for good and waits for somebody's decision."""
 
     execution: Execution
+    handler: str
     fingerprint: str
     """Equal for failures that look alike."""
-    died_at: datetime | None = None
+    died_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requeued:
+    """What became of dead letters that fitted; `more` if others fit beyond the limit."""
+
+    requeued: int
+    items: tuple[Execution, ...]
+    more: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +145,7 @@ class Worker:
 class HeldLock:
     """A lock as it is held; give `token` to the resource, which must refuse smaller ones."""
 
+    name: str
     holder: str
     token: int
     expires_at: datetime
@@ -146,6 +162,16 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """Something that somebody changed; `members` is everything that the server said about it."""
+    """Something that somebody changed: what it was before, and what it is after."""
 
-    members: Mapping[str, Any]
+    number: int
+    at: datetime
+    actor: str
+    owner: str
+    action: str
+    subject: str
+    job_id: UUID | None = None
+    before: Any = None
+    after: Any = None
+    digest: str | None = None
+    """Chains the entry to the one before; None until it was chained."""

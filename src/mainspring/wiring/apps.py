@@ -4,26 +4,64 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from mainspring.errors import ConfigurationError
+from mainspring.wiring.declared import Declared
 from mainspring.worker.registry import DEFAULT, Kind, Registry
 
 
-def load_apps(apps: Sequence[str]) -> list[Registry]:
-    """The registries that the modules in *apps* fill: the common one, and those that `module:attribute` names."""
+@runtime_checkable
+class Application(Protocol):
+    """Handlers, and what their code says about their schedules."""
+
+    @property
+    def registry(self) -> Registry:
+        """The handlers."""
+        ...
+
+    def declared(self) -> Sequence[Declared]:
+        """The schedules, and the functions that have none."""
+        ...
+
+
+class Handlers:
+    """An application without schedules."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+
+    def declared(self) -> Sequence[Declared]:
+        """None."""
+        return ()
+
+
+def load_apps(apps: Sequence[str]) -> list[Application]:
+    """What the modules in *apps* define: the common registry, what `module:attribute` names, or else all of a module.
+
+    An attribute may be a registry or an application.
+    """
     if str(Path.cwd()) not in sys.path:
         # A module in the current folder is what people mean, as with `python -m`.
         sys.path.insert(0, str(Path.cwd()))
-    registries = [DEFAULT]
+    applications: list[Application] = [Handlers(DEFAULT)]
     for app in apps:
         module, _, attribute = app.partition(":")
         found = _imported(app, module)
         if attribute:
-            registry = getattr(found, attribute, None)
-            if not isinstance(registry, Registry):
-                raise ConfigurationError(f"--app {app}: {attribute!r} of {module} isn't a Registry of handlers")
-            registries.append(registry)
-    return registries
+            applications.append(_named(found, app, module, attribute))
+        else:
+            applications += [each for each in vars(found).values() if isinstance(each, Application)]
+    return applications
+
+
+def _named(found: object, app: str, module: str, attribute: str) -> Application:
+    named = getattr(found, attribute, None)
+    if isinstance(named, Registry):
+        return Handlers(named)
+    if not isinstance(named, Application):
+        raise ConfigurationError(f"--app {app}: {attribute!r} of {module} isn't a Registry of handlers or an App")
+    return named
 
 
 def merge(into: Registry, sources: Sequence[Registry]) -> None:

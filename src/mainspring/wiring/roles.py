@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+from collections.abc import Sequence
 from typing import Protocol
 
 import structlog
@@ -21,7 +22,7 @@ from mainspring.services.pruner import Pruner
 from mainspring.services.rescuer import Rescuer
 from mainspring.services.ticker import Ticker
 from mainspring.wiring import builtin
-from mainspring.wiring.apps import load_apps, merge
+from mainspring.wiring.apps import Application, load_apps, merge
 from mainspring.wiring.network import access_of, check_host, own_names
 from mainspring.wiring.process import Role
 from mainspring.wiring.resources import Resources
@@ -72,13 +73,13 @@ async def scheduler_roles(resources: Resources) -> list[Role]:
     ]
 
 
-async def worker_role(resources: Resources) -> Role:
-    """Claims and executes runs."""
+async def worker_role(resources: Resources, applications: Sequence[Application] = ()) -> Role:
+    """Claims and executes runs of the handlers in *applications* and of those that the settings name."""
     settings, store, closing = resources.settings, resources.store, resources.closing
     registry = Registry()
     held_open = builtin.register(registry, resources)
     closing.push_async_callback(held_open.close)
-    merge(registry, load_apps(settings.apps))
+    merge(registry, [each.registry for each in (*load_apps(settings.apps), *applications)])
     name, journal = open_journal(settings)
     closing.callback(journal.close)
     tasks = SystemTasks(settings.concurrency, preload=[app.partition(":")[0] for app in settings.apps])

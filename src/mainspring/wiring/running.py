@@ -1,10 +1,13 @@
 """Running a process from its settings: open what it needs, put its roles together, run them to their end."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import structlog
 
+from mainspring.wiring.apps import Application, load_apps
+from mainspring.wiring.declared import declare
 from mainspring.wiring.duties import Duty
+from mainspring.wiring.local import local_client
 from mainspring.wiring.logging import configure_logging
 from mainspring.wiring.process import Process, Role
 from mainspring.wiring.resources import Resources, opened
@@ -21,10 +24,20 @@ async def run_process(settings: Settings, duties: Collection[Duty], *, samples: 
     async with opened(settings) as resources:
         process = Process()
         roles = await _roles(resources, process, duties)
+        if Duty.WORKER in duties:
+            await declare_schedules(resources, load_apps(settings.apps))
         if samples:
             await add_samples(resources)
         log.info("process.started", roles=list(duties), store=settings.shown_store)
         return await process.run(roles)
+
+
+async def declare_schedules(resources: Resources, applications: Sequence[Application]) -> None:
+    """Let the jobs in the store be what the code of *applications* says."""
+    declared = [each for application in applications for each in application.declared()]
+    if declared:
+        async with local_client(resources) as client:
+            await declare(client, declared)
 
 
 async def _roles(resources: Resources, process: Process, duties: Collection[Duty]) -> list[Role]:

@@ -71,7 +71,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_handlers_come_from_modules_in_the_current_folder(folder: Path) -> None:
     (folder / "app_one.py").write_text("from mainspring.worker.registry import Registry\nmine = Registry()\n")
-    default, own = load_apps(["app_one:mine"])
+    default, own = (each.registry for each in load_apps(["app_one:mine"]))
     assert default is DEFAULT
     own.add("mine.echo", lambda payload: payload, lane="mine")
     into = Registry()

@@ -92,12 +92,14 @@ class Connection:
 
     @asynccontextmanager
     async def lines(
-        self, path: str, headers: Mapping[str, str], silence: timedelta
+        self, path: str, params: Mapping[str, str], headers: Mapping[str, str], silence: timedelta
     ) -> AsyncIterator[AsyncIterator[str]]:
         """The lines of a stream that doesn't end; Unreachable after *silence*."""
         timeout = httpx.Timeout(self._timeout, read=silence.total_seconds())
         try:
-            async with self._http.stream("GET", PREFIX + path, headers=dict(headers), timeout=timeout) as response:
+            async with self._http.stream(
+                "GET", PREFIX + path, params=params, headers=dict(headers), timeout=timeout
+            ) as response:
                 if response.status_code >= _FIRST_ERROR:
                     retry_after = response.headers.get("Retry-After")
                     raise error_of(problem_of(response.status_code, await response.aread(), retry_after), tries=1)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mainspring.client.asynchronous.calls import Calls
 from mainspring.client.errors import Conflict
-from mainspring.client.models import Attempt, DeadLetter, Execution, Job
+from mainspring.client.models import Attempt, DeadLetter, Execution, Job, Requeued
 from mainspring.client.reading import read
 from mainspring.client.requests import query
 
@@ -41,7 +41,7 @@ class ExecutionCalls(Calls):
     async def attempts(self, execution: ExecutionRef) -> Sequence[Attempt]:
         """The tries of an execution, in their order."""
         answer = await self._connection.get(_path(execution, "attempts"))
-        return [read(Attempt, {**each, "members": each}) for each in self._items(answer)]
+        return [read(Attempt, each) for each in self._items(answer)]
 
     async def cancel_execution(self, execution: ExecutionRef) -> Execution:
         """End it: a waiting one at once, a running one within a heartbeat; Conflict if it has ended."""
@@ -73,7 +73,7 @@ class ExecutionCalls(Calls):
     async def requeue(self, execution: ExecutionRef) -> Execution:
         """Run a dead letter again, by a new execution of its job."""
         path = f"/dead-letter/{_identity(execution)}/requeue"
-        return read(Execution, await self._connection.post(path, key=secrets.token_urlsafe(16)))
+        return read(Execution, await self._connection.post(path))
 
     async def requeue_all(
         self,
@@ -82,16 +82,21 @@ class ExecutionCalls(Calls):
         handler: str | None = None,
         fingerprint: str | None = None,
         limit: int | None = None,
-    ) -> Any:
-        """Run all dead letters again that fit, at most *limit*; the answer is the server's own account."""
-        job_id = str(job.id) if isinstance(job, Job) else job
-        wanted = {"job_id": job_id and str(job_id), "handler": handler, "fingerprint": fingerprint, "limit": limit}
-        body = {name: value for name, value in wanted.items() if value is not None}
-        return await self._connection.post("/dead-letter/requeue", body, key=secrets.token_urlsafe(16))
+    ) -> Requeued:
+        """Run all dead letters again that fit, at most *limit*, 100 unless given; no letter twice."""
+        job_id = job.id if isinstance(job, Job) else job
+        wanted = {"handler": handler, "fingerprint": fingerprint, "limit": limit}
+        body = query(job_id=job_id) | {name: value for name, value in wanted.items() if value is not None}
+        return read(Requeued, await self._connection.post("/dead-letter/requeue", body))
 
     async def discard(self, execution: ExecutionRef) -> None:
         """Take a dead letter off the list; the execution stays in history."""
-        await self._connection.post(f"/dead-letter/{_identity(execution)}/discard")
+        try:
+            await self._connection.post(f"/dead-letter/{_identity(execution)}/discard")
+        except Conflict as error:
+            if error.tries == 1:
+                raise
+            # An earlier try did it, and its answer was lost.
 
 
 def _identity(execution: ExecutionRef) -> UUID:
@@ -104,5 +109,4 @@ def _path(execution: ExecutionRef, verb: str = "") -> str:
 
 def _dead_letter(item: Any) -> DeadLetter:
     """The letter's own members stand beside those of its execution."""
-    execution = item.get("execution", item) if isinstance(item, dict) else item
-    return read(DeadLetter, {**item, "execution": execution} if isinstance(item, dict) else item)
+    return read(DeadLetter, {**item, "execution": item} if isinstance(item, dict) else item)

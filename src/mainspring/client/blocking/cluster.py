@@ -46,7 +46,7 @@ class ClusterCalls(Calls):
         """Who changed what, newest first, at most *limit*."""
         job_id = job.id if isinstance(job, Job) else job
         for each in self._pages("/audit", query(job_id=job_id), limit):
-            yield read(AuditEntry, {"members": each})
+            yield read(AuditEntry, each)
 
     def held_lock(self, name: str) -> HeldLock:
         """Who holds the lock; NotFound if nobody does."""

@@ -92,11 +92,15 @@ class Connection:
         return _parsed(response)
 
     @contextmanager
-    def lines(self, path: str, headers: Mapping[str, str], silence: timedelta) -> Iterator[Iterator[str]]:
+    def lines(
+        self, path: str, params: Mapping[str, str], headers: Mapping[str, str], silence: timedelta
+    ) -> Iterator[Iterator[str]]:
         """The lines of a stream that doesn't end; Unreachable after *silence*."""
         timeout = httpx.Timeout(self._timeout, read=silence.total_seconds())
         try:
-            with self._http.stream("GET", PREFIX + path, headers=dict(headers), timeout=timeout) as response:
+            with self._http.stream(
+                "GET", PREFIX + path, params=params, headers=dict(headers), timeout=timeout
+            ) as response:
                 if response.status_code >= _FIRST_ERROR:
                     retry_after = response.headers.get("Retry-After")
                     raise error_of(problem_of(response.status_code, response.read(), retry_after), tries=1)

@@ -11,6 +11,7 @@ from mainspring.client.blocking.executions import ExecutionCalls
 from mainspring.client.concurrency import closing, sleep
 from mainspring.client.errors import ApiError, JobCancelled, JobFailed, ResultTimeout, Unavailable
 from mainspring.client.models import Event, Execution, Job
+from mainspring.client.requests import query
 from mainspring.client.retrying import Retrying
 from mainspring.client.streaming import EventReader
 
@@ -26,16 +27,18 @@ class WaitingCalls(ExecutionCalls):
 
     _retrying: Retrying
 
-    def events(self, last_event_id: str | None = None) -> Iterator[Event]:
-        """Changes of jobs, executions and workers, from now or from after *last_event_id*, without an end.
+    def events(self, last_event_id: str | None = None, *, job: Job | UUID | str | None = None) -> Iterator[Event]:
+        """Changes of jobs, executions and workers, or of one *job*, from now or after *last_event_id*, without an end.
 
+        What a type means is in the reference of the API; after `counts` and `reset`, read again what you need.
         A broken connection is made again and goes on where it broke; Unavailable when that fails for too long.
         """
         reader = EventReader(last_event_id)
+        job_id = job.id if isinstance(job, Job) else job
         failures = 0
         while True:
             try:
-                with closing(self._listen(reader, SILENCE)) as heard:
+                with closing(self._listen(reader, job_id, SILENCE)) as heard:
                     for event in heard:
                         failures = 0
                         yield event
@@ -86,9 +89,9 @@ class WaitingCalls(ExecutionCalls):
         """Look again at each event about it; False if there are no events to be had here."""
         until = time.monotonic() + at_most.total_seconds()
         try:
-            with closing(self._listen(reader, at_most, opening=True)) as heard:
+            with closing(self._listen(reader, _job_id(of), at_most, opening=True)) as heard:
                 for event in heard:
-                    if event.type == OPENED or _concerns(event, of):
+                    if event.type != "worker":
                         found = self._look(of)
                         if found is not None and found.ended:
                             return True, found
@@ -101,14 +104,16 @@ class WaitingCalls(ExecutionCalls):
             return False, self._look(of)
         return True, self._look(of)
 
-    def _listen(self, reader: EventReader, silence: timedelta, *, opening: bool = False) -> Iterator[Event]:
+    def _listen(
+        self, reader: EventReader, job_id: UUID | str | None, silence: timedelta, *, opening: bool = False
+    ) -> Iterator[Event]:
         """The events of one connection; with *opening* one that says that the stream has begun comes first."""
         last = reader.last_event_id
         headers = {"Accept": "text/event-stream", **({} if last is None else {"Last-Event-ID": last})}
         reader.break_off()
-        with self._connection.lines("/events", headers, silence) as lines:
+        with self._connection.lines("/events", query(job_id=job_id), headers, silence) as lines:
             if opening:
-                yield Event(id="", type=OPENED, data=None)
+                yield Event(id="", type="opened", data=None)
             for line in lines:
                 event = reader.feed(line)
                 if event is not None:
@@ -123,11 +128,11 @@ class WaitingCalls(ExecutionCalls):
         return None
 
 
-OPENED = "client.opened"
-
-
-def _concerns(event: Event, of: Job | Execution | UUID | str) -> bool:
-    """Whether the event may be about it; one that only counts changes may be about anything."""
-    identity = str(of.id if isinstance(of, Job | Execution) else of)
-    text = str(event.data)
-    return identity in text or "id" not in text
+def _job_id(of: Job | Execution | UUID | str) -> UUID | str:
+    match of:
+        case Job():
+            return of.id
+        case Execution():
+            return of.job_id
+        case _:
+            return of
