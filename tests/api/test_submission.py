@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
+from mainspring.api.composing import compose, with_blob
 from mainspring.api.document import Raw, read_object, write_json
-from mainspring.api.submission import MAX_INLINE, Submission, Submissions, compose
+from mainspring.api.submission import MAX_INLINE, Submission, Submissions
 from mainspring.domain.ids import BlobId, Lane, RunId, moment_of
 from mainspring.domain.job import CatchUp, Misfire, NewJob, Overlap, Terms
 from mainspring.domain.run import NewRun
@@ -33,8 +34,9 @@ def submission(owner: str | None = None, key: str | None = None, **fields: Any) 
     return Submission.read(json.dumps({"handler": "test.echo", **fields}).encode(), owner=owner, key=key)
 
 
-def composed(blob: BlobId | None = None, **fields: Any) -> NewRun | NewJob:
-    return compose(submission(**fields), lane=LANE, blob=blob, now=NOW, random_bits=42)
+def composed(**fields: Any) -> NewRun | NewJob:
+    read = submission(**fields)
+    return compose(read.request, payload=read.payload, owner=read.owner, key=None, lane=LANE, now=NOW, random_bits=42)
 
 
 def one_shot(**fields: Any) -> NewRun:
@@ -103,8 +105,9 @@ def test_exceptions_to_the_rule_are_kept() -> None:
 def test_a_payload_lies_inline_or_in_a_blob() -> None:
     assert one_shot(payload=[1]).task.payload == b"[1]"
     assert one_shot().task.payload == b"null"
-    task = one_shot(payload=[1], blob=BlobId("b")).task
-    assert (task.payload, task.blob) == (b"", BlobId("b"))
+    for item in (with_blob(one_shot(payload=[1]), BlobId("b")), with_blob(standing(schedule="@daily"), BlobId("b"))):
+        task = item.task if isinstance(item, NewRun) else item.job.task
+        assert (task.payload, task.blob) == (b"", BlobId("b"))
 
 
 def test_bodies_that_mean_the_same_have_one_digest() -> None:
@@ -134,7 +137,7 @@ def store() -> AsyncMock:
     store = AsyncMock()
     store.handlers.return_value = {"registered": Lane("its own")}
     store.put.return_value = BlobId("blob")
-    store.add.side_effect = lambda items: [Added(Addition.CREATED, item.id) for item in items]
+    store.add.side_effect = lambda items: [Added(Addition.CREATED, item.id, NOW) for item in items]
     return store
 
 

@@ -1,18 +1,30 @@
 """The web application, put together from the ports that it is given."""
 
 from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 
-from mainspring.api import problems
+from mainspring.api import openapi, problems
 from mainspring.api.access import ON_LOOPBACK, Access
+from mainspring.api.audit import audit_router
+from mainspring.api.changes import changes_router
+from mainspring.api.counting import Counting, Requests
 from mainspring.api.credentials import Credentials
+from mainspring.api.dead_letters import dead_letters_router
+from mainspring.api.docs import docs_router
+from mainspring.api.events import events_router
 from mainspring.api.executions import executions_router
 from mainspring.api.guard import LOOPBACK_NAMES, Guard
 from mainspring.api.health import health_router, probes_router
 from mainspring.api.jobs import jobs_router
 from mainspring.api.limits import Limits
+from mainspring.api.locks import locks_router
+from mainspring.api.metrics import exposition_router, metrics_router
 from mainspring.api.orders import orders_router
 from mainspring.api.page import page_router
 from mainspring.api.ports import ApiPorts
+from mainspring.api.schedules import schedules_router
+from mainspring.api.services import Services
+from mainspring.api.submitting import batch_router, submit_route
 from mainspring.version import __version__
 
 
@@ -23,28 +35,69 @@ def create_app(
 
     Without *access* nobody needs a key: for a program that calls the application itself, on a store of its own.
     """
+    requests = Requests()
     app = _bare_app(hosts)
     if access is not None:
         app.add_middleware(Limits, access=access, views=ports.views, clock=ports.clock)
         app.add_middleware(Credentials, access=access, keys=ports.keys, clock=ports.clock)
-    native = APIRouter(prefix="/api/v1")
-    for router in (jobs_router(ports), orders_router(ports), executions_router(ports), health_router(ports)):
-        native.include_router(router)
-    app.include_router(native)
-    app.include_router(probes_router(ports))
-    app.include_router(page_router(ports))
+    app.add_middleware(Counting, requests=requests)
+    services = Services.over(ports)
+    app.router.routes.insert(0, submit_route(services))
+    app.include_router(_native(services))
+    for router in (
+        probes_router(ports),
+        exposition_router(ports, requests, cluster=True),
+        docs_router(app),
+        page_router(ports),
+    ):
+        app.include_router(router)
+    openapi.describe(app)
     return app
 
 
 def create_probes(ports: ApiPorts) -> FastAPI:
     """What a role without the API shows on its port."""
+    requests = Requests()
     app = _bare_app(hosts=None)
+    app.add_middleware(Counting, requests=requests)
     app.include_router(probes_router(ports))
+    app.include_router(exposition_router(ports, requests, cluster=False))
     return app
+
+
+def _native(services: Services) -> APIRouter:
+    native = APIRouter(prefix="/api/v1")
+    for router in (
+        batch_router(services),
+        jobs_router(services),
+        changes_router(services),
+        orders_router(services),
+        executions_router(services),
+        dead_letters_router(services),
+        schedules_router(services),
+        locks_router(services),
+        audit_router(services),
+        events_router(services.ports),
+        metrics_router(services.ports),
+        health_router(services.ports),
+    ):
+        native.include_router(router)
+    return native
 
 
 def _bare_app(hosts: frozenset[str] | None) -> FastAPI:
-    app = FastAPI(title="Mainspring", version=__version__, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="Mainspring",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=_name,
+    )
     app.add_middleware(Guard, hosts=hosts)
     problems.install(app)
     return app
+
+
+def _name(route: APIRoute) -> str:
+    return route.name

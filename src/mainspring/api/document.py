@@ -6,9 +6,9 @@ objects their order. Reading is strict: what two parsers could understand in two
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from mainspring.errors import Invalid
 
@@ -37,16 +37,17 @@ class Member(NamedTuple):
 
 
 Members = Mapping[str, Member]
+Found = TypeVar("Found")
 
 
 def read_object(data: bytes) -> Members:
     """The members of a JSON object; Invalid if it isn't one, or isn't strict."""
-    return _read(data, lambda reader: reader.whole(reader.object))
+    return _read(data, lambda reader: reader.object())
 
 
 def read_objects(data: bytes, name: str, most: int) -> Sequence[Members]:
     """The objects of the array that is the only member, *name*, of an object; Invalid if there are more than *most*."""
-    return _read(data, lambda reader: reader.whole(lambda: reader.only_array(name, most)))
+    return _read(data, lambda reader: reader.only_array(name, most))
 
 
 def write_json(value: Any) -> bytes:
@@ -87,9 +88,12 @@ def _one_by_one(value: dict[str, Any]) -> bytes:
     return b",".join(_ENCODE(name).encode() + b":" + write_json(each) for name, each in value.items())
 
 
-def _read(data: bytes, how: Any) -> Any:
+def _read(data: bytes, how: Callable[["_Reader"], Found]) -> Found:
     try:
-        return how(_Reader(data.decode("utf-8").removeprefix("\ufeff")))
+        reader = _Reader(data.decode("utf-8").removeprefix("\ufeff"))
+        found = how(reader)
+        reader.expect_the_end()
+        return found
     except RecursionError:
         raise Invalid(f"the JSON is nested more than {MAX_DEPTH} levels deep") from None
     except UnicodeDecodeError as error:
@@ -110,11 +114,9 @@ class _Reader:
         self._depth = 0
         self._escaped = _SURROGATE.search(text) is not None
 
-    def whole(self, read: Any) -> Any:
-        value = read()
+    def expect_the_end(self) -> None:
         if self._peek():
             raise ValueError("something follows the object")
-        return value
 
     def object(self) -> dict[str, Member]:
         members: dict[str, Member] = {}

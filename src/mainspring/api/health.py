@@ -4,8 +4,12 @@ from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 
 from mainspring.api.body import answer
+from mainspring.api.caller import Requester
+from mainspring.api.figures import visible_tallies
+from mainspring.api.operations import operation
 from mainspring.api.ports import ApiPorts
 from mainspring.api.representation import instant, shown_worker
+from mainspring.api.schemas.cluster import Health, WorkerList
 from mainspring.errors import MainspringError
 from mainspring.ports.sessions import Role
 
@@ -14,10 +18,10 @@ _AWAY = 503
 
 def health_router(ports: ApiPorts) -> APIRouter:
     """`/api/v1/health` and `/api/v1/workers`."""
-    router = APIRouter()
+    router = APIRouter(tags=["cluster"])
 
-    @router.get("/health")
-    async def health() -> Response:
+    @router.get("/health", **operation("Say whether all is well; 503 if the store is away", Health))
+    async def get_health(caller: Requester) -> Response:
         try:
             now = await ports.views.now()
             figures = await ports.views.figures()
@@ -31,17 +35,17 @@ def health_router(ports: ApiPorts) -> APIRouter:
                 "database": {"status": "up", "time": instant(now)},
                 "queue": {
                     "status": "up",
-                    "live": sum(tally.live for tally in figures.tallies),
-                    "running": figures.running,
-                    "dead_letters": figures.dead_letters,
+                    "live": sum(tally.live for tally in visible_tallies(figures, caller)),
+                    "running": None if caller.isolated else figures.running,
+                    "dead_letters": None if caller.isolated else figures.dead_letters,
                 },
                 "workers": len(workers),
                 "schedulers": len(schedulers),
             }
         )
 
-    @router.get("/workers")
-    async def workers() -> Response:
+    @router.get("/workers", **operation("List live workers", WorkerList))
+    async def list_workers() -> Response:
         members = await ports.sessions.live(Role.WORKER)
         return answer({"items": [shown_worker(member) for member in members], "next": None})
 
@@ -50,9 +54,9 @@ def health_router(ports: ApiPorts) -> APIRouter:
 
 def probes_router(ports: ApiPorts) -> APIRouter:
     """`/healthz` and `/readyz`, on every role."""
-    router = APIRouter()
+    router = APIRouter(tags=["probes"], default_response_class=PlainTextResponse)
 
-    @router.get("/healthz")
+    @router.get("/healthz", summary="Say OK while the store answers", responses={_AWAY: {"description": "It doesn't"}})
     async def healthz() -> Response:
         try:
             await ports.views.now()
@@ -60,7 +64,7 @@ def probes_router(ports: ApiPorts) -> APIRouter:
             return PlainTextResponse(str(error), _AWAY)
         return PlainTextResponse("OK")
 
-    @router.get("/readyz")
+    @router.get("/readyz", summary="Say READY once all is up", responses={_AWAY: {"description": "It isn't"}})
     async def readyz() -> Response:
         return PlainTextResponse("READY") if ports.ready() else PlainTextResponse("NOT READY", _AWAY)
 

@@ -1,25 +1,31 @@
-"""`/api/v1/jobs`: submitting and finding jobs."""
+"""`/api/v1/jobs`: finding jobs."""
 
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Query, Response
 
-from mainspring.api.body import answer, read_body
+from mainspring.api.body import answer
+from mainspring.api.caller import Caller, Requester
+from mainspring.api.cursor import read_cursor, write_cursor
+from mainspring.api.document import write_json
 from mainspring.api.executions import ExecutionQuery, run_page
+from mainspring.api.finding import found_job
+from mainspring.api.operations import operation
+from mainspring.api.parameters import IfNoneMatch, PageQuery, Text, touching
 from mainspring.api.ports import ApiPorts
+from mainspring.api.preconditions import tag, unchanged
 from mainspring.api.representation import shown_job
-from mainspring.api.submission import Submission, Submissions
+from mainspring.api.schemas.executions import ExecutionList
+from mainspring.api.schemas.jobs import Job, JobList
+from mainspring.api.services import Services
 from mainspring.api.words import job_word
 from mainspring.domain.ids import JobId
 from mainspring.domain.job import JobState
 from mainspring.domain.run import State
-from mainspring.errors import NotFound
-from mainspring.ports.views import Cursor, JobFilter
+from mainspring.ports.views import Cursor, JobFilter, JobRecord
 
-Owner = Annotated[str | None, Header(alias="X-User-ID", min_length=1, max_length=200)]
-IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
+KIND = "jobs"
 
 # A first cut that the store makes by an index; which word a job has is decided by `job_word` alone.
 _RUN_STATES = {
@@ -30,26 +36,23 @@ _RUN_STATES = {
 }
 
 
-class JobQuery(BaseModel):
+class JobQuery(PageQuery):
     """Which jobs to list."""
 
-    model_config = ConfigDict(extra="forbid")
-
     status: Literal["SCHEDULED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "PAUSED"] | None = None
-    handler: str | None = None
-    owner: str | None = None
-    project: str | None = None
-    name: str | None = None
-    key: str | None = None
-    q: str | None = None
-    cursor: UUID | None = None
-    limit: Annotated[int, Field(ge=1, le=100)] = 50
+    handler: Text | None = None
+    owner: Text | None = None
+    project: Text | None = None
+    name: Text | None = None
+    key: Text | None = None
+    q: Text | None = None
 
-    def filter(self, owner: str | None) -> JobFilter:
-        """The store's part of it; *owner* comes with the request."""
+    def filter(self, caller: Caller) -> JobFilter:
+        """The store's part of it; whoever has a key sees only its owner's."""
         paused = {"PAUSED": JobState.PAUSED}.get(self.status or "", JobState.ACTIVE)
+        owner = caller.visible if self.owner is None or caller.isolated else self.owner
         return JobFilter(
-            owner=self.owner if self.owner is not None else owner,
+            owner=owner,
             project=self.project,
             name=self.name,
             handler=self.handler,
@@ -59,55 +62,52 @@ class JobQuery(BaseModel):
             text=self.q,
         )
 
+    def matches(self, record: JobRecord) -> bool:
+        """The rest of it."""
+        return self.status in (None, job_word(record.job, record.run)) and self.owner in (None, record.job.owner)
 
-async def found_job(ports: ApiPorts, job_id: UUID, status: int = 200) -> Response:
+
+async def job_text(ports: ApiPorts, record: JobRecord) -> bytes:
     """The whole job with its payload, wherever that lies."""
-    record = await ports.views.job(JobId(job_id))
-    if record is None:
-        raise NotFound(f"there is no job {job_id}")
     task = record.job.task
     payload = task.payload if task.blob is None else await ports.blobs.get(task.blob)
-    return answer(shown_job(record, payload), status)
+    return write_json(shown_job(record, payload))
 
 
-def jobs_router(ports: ApiPorts) -> APIRouter:
-    """The endpoints over *ports*."""
-    router = APIRouter(prefix="/jobs")
-    submissions = Submissions(
-        work=ports.work,
-        views=ports.views,
-        blobs=ports.blobs,
-        clock=ports.clock,
-        random=ports.random,
-        builtin=ports.builtin,
-    )
+def job_answer(record: JobRecord, text: bytes, status: int = 200) -> Response:
+    """The job as an answer, with its tag."""
+    return Response(text, status, {"ETag": tag(record.job.version, text)}, media_type="application/json")
 
-    @router.post("")
-    async def submit(request: Request, owner: Owner = None, key: IdempotencyKey = None) -> Response:
-        submission = Submission.read(await read_body(request), owner=owner, key=key)
-        submitted = await submissions.submit(submission)
-        response = await found_job(ports, submitted.id, 201 if submitted.created else 200)
-        response.headers["Location"] = f"/api/v1/jobs/{submitted.id}"
-        return response
 
-    @router.get("")
-    async def list_jobs(query: Annotated[JobQuery, Query()], owner: Owner = None) -> Response:
-        page = await ports.views.jobs(query.filter(owner), Cursor(before=query.cursor, limit=query.limit))
+def jobs_router(services: Services) -> APIRouter:
+    """The endpoints over *services*."""
+    router = APIRouter(prefix="/jobs", tags=["jobs"])
+    ports = services.ports
+
+    @router.get("", **operation("List jobs, newest first", JobList))
+    async def list_jobs(query: Annotated[JobQuery, Query()], caller: Requester) -> Response:
+        cursor = Cursor(before=read_cursor(KIND, query.cursor), limit=query.limit)
+        page = await ports.views.jobs(query.filter(caller), cursor)
         items = [
             shown_job(record, None if record.job.task.blob else record.job.task.payload)
             for record in page.items
-            if query.status in (None, job_word(record.job, record.run))
+            if query.matches(record)
         ]
-        return answer({"items": items, "next": None if page.next is None else str(page.next)})
+        return answer({"items": items, "next": write_cursor(KIND, page.next)})
 
-    @router.get("/{job_id}")
-    async def get_job(job_id: UUID) -> Response:
-        return await found_job(ports, job_id)
+    @router.get("/{job_id}", **operation("Show a job", Job, errors=(404,), tagged=True, unchanged=True))
+    async def get_job(job_id: UUID, caller: Requester, if_none_match: IfNoneMatch = None) -> Response:
+        record = await found_job(ports.views, JobId(job_id), touching(caller))
+        response = job_answer(record, await job_text(ports, record))
+        if unchanged(if_none_match, response.headers["ETag"]):
+            return Response(status_code=304, headers={"ETag": response.headers["ETag"]})
+        return response
 
-    @router.get("/{job_id}/executions")
-    async def list_executions(job_id: UUID, query: Annotated[ExecutionQuery, Query()]) -> Response:
-        if await ports.views.job(JobId(job_id)) is None:
-            raise NotFound(f"there is no job {job_id}")
-        return answer(await run_page(ports, query, JobId(job_id)))
+    @router.get("/{job_id}/executions", **operation("List a job's executions", ExecutionList, errors=(404,)))
+    async def list_executions_of_job(
+        job_id: UUID, query: Annotated[ExecutionQuery, Query()], caller: Requester
+    ) -> Response:
+        await found_job(ports.views, JobId(job_id), touching(caller))
+        return answer(await run_page(ports, query, caller.owner if caller.isolated else None, JobId(job_id)))
 
     return router

@@ -4,39 +4,45 @@ from uuid import UUID
 
 from fastapi import APIRouter, Response
 
-from mainspring.api.body import answer
-from mainspring.api.jobs import IdempotencyKey, found_job
-from mainspring.api.ports import ApiPorts
-from mainspring.api.representation import shown_run
-from mainspring.api.steering import Steering
+from mainspring.api.caller import Requester
+from mainspring.api.changes import JobChanges
+from mainspring.api.executions import accepted
+from mainspring.api.operations import operation
+from mainspring.api.parameters import IdempotencyKey, IfMatch, touching
+from mainspring.api.schemas.executions import Execution
+from mainspring.api.schemas.jobs import Job
+from mainspring.api.services import Services
 from mainspring.domain.ids import JobId
 
 
-def orders_router(ports: ApiPorts) -> APIRouter:
-    """The endpoints over *ports*."""
-    router = APIRouter(prefix="/jobs")
-    steering = Steering(
-        work=ports.work, timetable=ports.timetable, views=ports.views, clock=ports.clock, random=ports.random
-    )
+def orders_router(services: Services) -> APIRouter:
+    """The endpoints over *services*."""
+    router = APIRouter(prefix="/jobs", tags=["jobs"])
+    steering, changes = services.steering, JobChanges(services)
 
-    @router.post("/{job_id}/trigger")
-    async def trigger(job_id: UUID, key: IdempotencyKey = None) -> Response:
-        run = await steering.trigger(JobId(job_id), key)
-        return answer(shown_run(run, run.result), 202, {"Location": f"/api/v1/executions/{run.id}"})
+    @router.post("/{job_id}/trigger", **operation("Run a job once now", Execution, 202, errors=(404, 409)))
+    async def trigger_job(job_id: UUID, caller: Requester, key: IdempotencyKey = None) -> Response:
+        run, created = await steering.trigger(JobId(job_id), key, touching(caller))
+        if created:
+            subject, after = f"job:{job_id}", {"execution": str(run.id)}
+            await services.trail.note(
+                caller, "job.trigger", subject, owner=run.owner, job_id=JobId(job_id), after=after
+            )
+        return accepted(run)
 
-    @router.post("/{job_id}/pause")
-    async def pause(job_id: UUID) -> Response:
-        await steering.pause(JobId(job_id))
-        return await found_job(ports, job_id)
+    @router.post("/{job_id}/pause", **operation("Let nothing fire", Job, errors=(404, 409, 412), tagged=True))
+    async def pause_job(job_id: UUID, caller: Requester, if_match: IfMatch = None) -> Response:
+        before = await steering.pause(JobId(job_id), touching(caller, if_match))
+        return await changes.answer(caller, "job.pause", before)
 
-    @router.post("/{job_id}/resume")
-    async def resume(job_id: UUID) -> Response:
-        await steering.resume(JobId(job_id))
-        return await found_job(ports, job_id)
+    @router.post("/{job_id}/resume", **operation("Fire again", Job, errors=(404, 409, 412), tagged=True))
+    async def resume_job(job_id: UUID, caller: Requester, if_match: IfMatch = None) -> Response:
+        before = await steering.resume(JobId(job_id), touching(caller, if_match))
+        return await changes.answer(caller, "job.resume", before)
 
-    @router.post("/{job_id}/cancel")
-    async def cancel(job_id: UUID) -> Response:
-        await steering.cancel(JobId(job_id))
-        return await found_job(ports, job_id, 202)
+    @router.post("/{job_id}/cancel", **operation("Cancel a job's runs", Job, 202, errors=(404, 409), tagged=True))
+    async def cancel_job(job_id: UUID, caller: Requester) -> Response:
+        before = await steering.cancel(JobId(job_id), touching(caller))
+        return await changes.answer(caller, "job.cancel", before, 202, always=True)
 
     return router

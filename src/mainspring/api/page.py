@@ -9,10 +9,12 @@ from string import Template
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
+from mainspring.api.caller import Caller, Requester
+from mainspring.api.figures import shown_figures
 from mainspring.api.ports import ApiPorts
 from mainspring.api.representation import duration_ms, one_shot
 from mainspring.api.words import execution_word, job_word
-from mainspring.domain.run import Run, State
+from mainspring.domain.run import Run
 from mainspring.errors import MainspringError
 from mainspring.ports.sessions import Member, Role
 from mainspring.ports.views import Cursor, Figures, JobFilter, JobRecord, RunFilter
@@ -31,9 +33,9 @@ def page_router(ports: ApiPorts) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.get("/")
-    async def page() -> HTMLResponse:
+    async def page(caller: Requester) -> HTMLResponse:
         try:
-            content = await _content(ports)
+            content = await _content(ports, caller)
         except MainspringError as error:
             return HTMLResponse(_TEMPLATE.substitute(_blank(str(error))), 503, _HEADERS)
         return HTMLResponse(_TEMPLATE.substitute(content), headers=_HEADERS)
@@ -41,18 +43,18 @@ def page_router(ports: ApiPorts) -> APIRouter:
     return router
 
 
-async def _content(ports: ApiPorts) -> dict[str, str]:
+async def _content(ports: ApiPorts, caller: Caller) -> dict[str, str]:
     now = await ports.views.now()
     figures = await ports.views.figures()
-    jobs = await ports.views.jobs(JobFilter(), Cursor(limit=ROWS))
-    runs = await ports.views.runs(RunFilter(), Cursor(limit=ROWS))
+    jobs = await ports.views.jobs(JobFilter(owner=caller.visible), Cursor(limit=ROWS))
+    runs = await ports.views.runs(RunFilter(owner=caller.visible), Cursor(limit=ROWS))
     workers = await ports.sessions.live(Role.WORKER)
     names = {record.job.id: record.job.name or record.job.task.handler for record in jobs.items}
     return {
         "version": __version__,
         "time": f"{now:%Y-%m-%d %H:%M:%S} UTC",
         "notice": "",
-        "figures": "".join(_figures(figures, workers)),
+        "figures": "".join(_figures(figures, caller, workers)),
         "jobs": _rows((_job_row(record, now) for record in jobs.items), 5, "No jobs yet: POST one to /api/v1/jobs."),
         "runs": _rows((_run_row(run, names.get(run.job_id), now) for run in runs.items), 6, "Nothing has run yet."),
         "workers": _rows((_worker_row(member, now) for member in workers), 4, "No worker is alive."),
@@ -64,17 +66,18 @@ def _blank(notice: str) -> dict[str, str]:
     return {**empty, "version": __version__, "notice": f'<p class="notice">{escape(notice)}</p>'}
 
 
-def _figures(figures: Figures, workers: Sequence[Member]) -> Iterable[str]:
-    ended = {state: sum(tally.ended.get(state, 0) for tally in figures.tallies) for state in State}
+def _figures(figures: Figures, caller: Caller, workers: Sequence[Member]) -> Iterable[str]:
+    shown = shown_figures(figures, caller, workers, ())
     for name, value in (
-        ("waiting", sum(tally.live for tally in figures.tallies) - figures.running),
-        ("running", figures.running),
-        ("completed", ended[State.SUCCEEDED]),
-        ("failed", ended[State.DEAD]),
-        ("dead letters", figures.dead_letters),
+        ("waiting", shown["waiting"]),
+        ("running", shown["running"]),
+        ("completed", shown["totals"]["completed"]),
+        ("failed", shown["totals"]["failed"]),
+        ("dead letters", shown["dead_letters"]),
         ("workers", len(workers)),
     ):
-        yield f"<div><b>{max(value, 0):,}</b><span>{name}</span></div>"
+        if value is not None:
+            yield f"<div><b>{value:,}</b><span>{name}</span></div>"
 
 
 def _job_row(record: JobRecord, now: datetime) -> Sequence[str]:

@@ -4,8 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from mainspring.domain.ids import Lane
+from mainspring.ports.audit import Audit
 from mainspring.ports.blobs import Blobs
+from mainspring.ports.changes import Changes
 from mainspring.ports.keys import Keys
+from mainspring.ports.locks import Locks
 from mainspring.ports.output import Output
 from mainspring.ports.sessions import Sessions
 from mainspring.ports.time import Clock, Random
@@ -25,6 +28,9 @@ class ApiPorts:
     blobs: Blobs
     output: Output
     keys: Keys
+    locks: Locks
+    audit: Audit
+    changes: Changes
     clock: Clock
     random: Random
     builtin: Mapping[str, Lane] = field(default_factory=dict)

@@ -1,13 +1,15 @@
 """Errors as RFC 9457 problem documents, each with a short code that programs can rely on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from mainspring.api.document import write_json
+from mainspring.api.preconditions import PreconditionFailed
 from mainspring.api.requests import InvalidFields
 from mainspring.errors import (
     Conflict,
@@ -29,6 +31,7 @@ _TABLE: tuple[tuple[type[MainspringError], int, str, str], ...] = (
     (UnknownHandler, 422, "unknown_handler", "The handler is unknown"),
     (Invalid, 422, "invalid", "The request isn't valid"),
     (NotFound, 404, "not_found", "There is no such thing"),
+    (PreconditionFailed, 412, "precondition_failed", "Somebody else changed it first"),
     (KeyConflict, 409, "idempotency_conflict", "The key was used for something else"),
     (VersionConflict, 409, "version_conflict", "Somebody else changed it first"),
     (WrongState, 409, "wrong_state", "Its state doesn't allow that"),
@@ -38,7 +41,9 @@ _TABLE: tuple[tuple[type[MainspringError], int, str, str], ...] = (
 )
 _WORDS = {
     404: ("not_found", "There is no such thing"),
+    400: ("bad_request", "The request isn't understood"),
     405: ("method_not_allowed", "That method isn't allowed here"),
+    408: ("timeout", "The request took too long to arrive"),
     413: ("too_large", "The request is too large"),
 }
 
@@ -67,13 +72,17 @@ def install(app: FastAPI) -> None:
 
     async def invalid(_request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)  # noqa: S101 - it is registered for these only
-        faults = {".".join(map(str, each["loc"][1:])): each["msg"] for each in error.errors()}
-        return problem_of(InvalidFields(faults))
+        return problem_of(InvalidFields({_where(each["loc"]): _what(each) for each in error.errors()}))
 
     async def http(_request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101 - it is registered for these only
         code, title = _WORDS.get(error.status_code, ("http", "The request was refused"))
-        return problem(error.status_code, code, title, str(error.detail))
+        refusal = problem(error.status_code, code, title, str(error.detail))
+        refusal.headers.update(error.headers or {})
+        return refusal
+
+    async def gone(_request: Request, _error: Exception) -> Response:
+        return problem(400, "bad_request", "The request isn't understood", "the connection was closed in the middle")
 
     async def unexpected(_request: Request, _error: Exception) -> Response:
         return problem(500, "internal", "Something went wrong", "the server's log says what")
@@ -81,7 +90,18 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(MainspringError, ours)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(ClientDisconnect, gone)
     app.add_exception_handler(Exception, unexpected)
+
+
+def _where(location: Sequence[int | str]) -> str:
+    """The name of a parameter or field without the part of the request that it stands in."""
+    return ".".join(map(str, location[1:])) or str(location[0])
+
+
+def _what(fault: Mapping[str, Any]) -> str:
+    message: str = fault["msg"]
+    return "there is no such parameter" if fault["type"] == "extra_forbidden" else message[0].lower() + message[1:]
 
 
 def _extra(error: MainspringError) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from mainspring.domain.run import Run, State
 from mainspring.domain.task import Task
 from mainspring.ports.output import Printed
 from mainspring.ports.sessions import Member
-from mainspring.ports.views import JobRecord
+from mainspring.ports.views import DeadLetter, JobRecord
 
 
 def shown_job(record: JobRecord, payload: bytes | None) -> dict[str, Any]:
@@ -56,6 +56,16 @@ def shown_run(run: Run, result: bytes | None, printed: Printed | None = None) ->
         "result": None if result is None else Raw(result),
         "output": None if printed is None else shown_output(printed),
         "error": run.error,
+    }
+
+
+def shown_letter(letter: DeadLetter) -> dict[str, Any]:
+    """A dead letter: the execution, and what it died of."""
+    return {
+        **shown_run(letter.run, letter.run.result),
+        "handler": letter.run.task.handler,
+        "fingerprint": letter.fingerprint,
+        "died_at": instant(letter.died_at),
     }
 
 

@@ -1,6 +1,8 @@
-"""What a client may send to make a job: the fields of the wire contract, strict."""
+"""What a client may send: the fields of the wire contract, strict, and what to say when they are wrong."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -20,6 +22,9 @@ class Strict(BaseModel):
     """Nothing is converted and nothing unknown is passed over."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class RetryRequest(Strict):
@@ -53,9 +58,9 @@ class JobRequest(Strict):
     name: Line = ""
     description: Annotated[str, StringConstraints(max_length=10_000)] = ""
     key: Annotated[Label | None, Field(validation_alias=AliasChoices("key", "jobId"))] = None
-    schedule: str | None = None
+    schedule: Annotated[str, StringConstraints(max_length=1000)] | None = None
     timezone: Annotated[str, StringConstraints(min_length=1, max_length=100)] = "UTC"
-    starts_at: str | None = None
+    starts_at: Annotated[str, StringConstraints(max_length=100)] | None = None
     priority: Annotated[int, Field(ge=0, le=100)] = 50
     max_retries: Annotated[int, Field(ge=0, le=MAX_RETRIES)] = 3
     retry: RetryRequest = RetryRequest()
@@ -72,28 +77,52 @@ class JobRequest(Strict):
 class InvalidFields(Invalid):
     """Several fields may be wrong; *faults* says what is, by the path of each."""
 
-    def __init__(self, faults: dict[str, str]) -> None:
+    def __init__(self, faults: Mapping[str, str]) -> None:
         field, fault = next(iter(faults.items()))
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         super().__init__(f"{field}: {fault}{more}", field=field)
         self.faults = faults
 
 
-def read_request(fields: dict[str, Any]) -> JobRequest:
-    """The request that *fields* make, or InvalidFields."""
+def read_request(fields: Mapping[str, Any]) -> JobRequest:
+    """The job that *fields* describe, or InvalidFields."""
+    return read_as(JobRequest, fields)
+
+
+def read_as(model: type[Model], fields: Mapping[str, Any]) -> Model:
+    """The request of one kind that *fields* make, or InvalidFields."""
     try:
-        return JobRequest.model_validate(fields)
+        return model.model_validate(fields)
     except ValidationError as error:
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
         raise InvalidFields(
-            {".".join(map(str, each["loc"])) or "body": _sentence(each["type"], each["msg"]) for each in error.errors()}
+            {".".join(map(str, each["loc"])) or "body": sentence(model, each) for each in faults}
         ) from None
 
 
-def _sentence(kind: str, message: str) -> str:
-    match kind:
+def sentence(model: type[BaseModel], fault: Mapping[str, Any]) -> str:
+    """What is wrong with a field of *model*, as its validation told, and what would be right."""
+    match fault["type"]:
         case "extra_forbidden":
-            return "there is no such field"
+            *path, name = fault["loc"]
+            return unknown_field(name, _fields_at(model, path))
         case "string_pattern_mismatch":
             return "control characters aren't allowed"
         case _:
+            message: str = fault["msg"]
             return message[0].lower() + message[1:]
+
+
+def unknown_field(name: str, known: Mapping[str, Any]) -> str:
+    """That there is no such field, and which one may be meant."""
+    close = get_close_matches(str(name), known, n=1)
+    return f"there is no such field; did you mean {close[0]!r}?" if close else "there is no such field"
+
+
+def _fields_at(model: type[BaseModel], path: list[str]) -> Mapping[str, Any]:
+    for name in path:
+        field = model.model_fields.get(name)
+        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
+            return {}
+        model = field.annotation
+    return model.model_fields

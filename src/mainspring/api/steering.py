@@ -4,27 +4,28 @@ import hashlib
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+from mainspring.api.finding import allowed, first_run, found_job, live_runs
+from mainspring.api.preconditions import Check
 from mainspring.domain.ids import JobId, RunId, derived_run_id
 from mainspring.domain.job import Job, JobState
 from mainspring.domain.plan import Skip
 from mainspring.domain.reschedule import paused, resumed
-from mainspring.domain.run import Key, NewRun, Run, State
+from mainspring.domain.run import Key, NewRun, Run
 from mainspring.errors import KeyConflict, NotFound, StoreUnavailable, VersionConflict, WrongState
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
-from mainspring.ports.views import Cursor, JobRecord, RunFilter, Views
+from mainspring.ports.views import JobRecord, Views
 from mainspring.ports.work import Addition, Cancel, Effect, Hold, Order, Release, Work
 
 NONCE_BITS = 128
 TRIES = 5
 """How often somebody else may change the job in between before the caller is told."""
-_PAGE = 100
 
 Change = Callable[[Job, datetime], tuple[Job, Sequence[Skip]]]
 
 
 class Steering:
-    """Orders to jobs, standing ones and one-shots alike."""
+    """Orders to jobs, standing ones and one-shots alike; each answers with the job as it was before."""
 
     def __init__(self, *, work: Work, timetable: Timetable, views: Views, clock: Clock, random: Random) -> None:
         self._work = work
@@ -33,9 +34,9 @@ class Steering:
         self._clock = clock
         self._random = random
 
-    async def trigger(self, job_id: JobId, key: str | None) -> Run:
-        """Run the job once now, beside its schedule; a repeated *key* answers with the first run."""
-        job = (await self._found(job_id)).job
+    async def trigger(self, job_id: JobId, key: str | None, check: Check = allowed) -> tuple[Run, bool]:
+        """Run the job once now, beside its schedule; a repeated *key* answers with the first run, and False."""
+        job = (await found_job(self._views, job_id, check)).job
         distinction = key or f"{self._random.bits(NONCE_BITS):x}"
         run = NewRun(
             id=derived_run_id(job.id, distinction, self._clock.now()),
@@ -53,44 +54,37 @@ class Steering:
         stored = await self._views.run(RunId(added.id))
         if stored is None:
             raise NotFound(f"the execution {added.id} is gone")
-        return stored
+        return stored, added.kind is Addition.CREATED
 
-    async def pause(self, job_id: JobId) -> None:
+    async def pause(self, job_id: JobId, check: Check = allowed) -> JobRecord:
         """Let nothing fire until the job is resumed; pausing twice changes nothing."""
-        record = await self._found(job_id)
-        if await self._one_shot(record):
+        record = await found_job(self._views, job_id, check)
+        if await first_run(self._views, record.job) is not None:
             await self._steer_first_run(record, Hold(), "paused")
         else:
-            await self._change(record.job, lambda job, _: (paused(job), ()))
+            await self._change(record.job, lambda job, _: (paused(job), ()), check)
+        return record
 
-    async def resume(self, job_id: JobId) -> None:
+    async def resume(self, job_id: JobId, check: Check = allowed) -> JobRecord:
         """Fire again from now on; resuming twice changes nothing."""
-        record = await self._found(job_id)
+        record = await found_job(self._views, job_id, check)
         if record.job.state is not JobState.PAUSED:
-            return
-        if await self._one_shot(record):
+            return record
+        if await first_run(self._views, record.job) is not None:
             await self._steer_first_run(record, Release(), "resumed")
         else:
-            await self._change(record.job, resumed)
+            await self._change(record.job, resumed, check)
+        return record
 
-    async def cancel(self, job_id: JobId) -> None:
+    async def cancel(self, job_id: JobId, check: Check = allowed) -> JobRecord:
         """End every run that hasn't ended: waiting ones at once, running ones within a heartbeat."""
-        await self._found(job_id)
-        live = await self._live_runs(job_id)
+        record = await found_job(self._views, job_id, check)
+        live = await live_runs(self._views, job_id)
         if not live:
             raise WrongState("no run of this job waits or runs; to stop a schedule, pause or delete the job")
         for run in live:
             await self._work.steer(run.id, Cancel())
-
-    async def _found(self, job_id: JobId) -> JobRecord:
-        record = await self._views.job(job_id)
-        if record is None:
-            raise NotFound(f"there is no job {job_id}")
         return record
-
-    async def _one_shot(self, record: JobRecord) -> bool:
-        """Whether the job is its own first run, which may be followed by triggered ones."""
-        return await self._views.run(RunId(record.job.id)) is not None
 
     async def _steer_first_run(self, record: JobRecord, order: Order, done: str) -> None:
         steered = await self._work.steer(RunId(record.job.id), order)
@@ -98,7 +92,7 @@ class Steering:
             state = "gone" if steered.state is None else steered.state.name.lower()
             raise WrongState(f"a one-shot job can only be {done} while it waits, and this one is {state}")
 
-    async def _change(self, job: Job, change: Change) -> None:
+    async def _change(self, job: Job, change: Change, check: Check) -> None:
         for _ in range(TRIES):
             changed, skips = change(job, await self._views.now())
             if changed == job:
@@ -106,18 +100,7 @@ class Steering:
             try:
                 await self._timetable.save(changed, job, skips)
             except VersionConflict:
-                job = (await self._found(job.id)).job
+                job = (await found_job(self._views, job.id, check)).job
             else:
                 return
         raise StoreUnavailable(f"job {job.id} keeps changing; try again")
-
-    async def _live_runs(self, job_id: JobId) -> Sequence[Run]:
-        where = RunFilter(job_id=job_id, states=frozenset({State.WAITING, State.RUNNING}))
-        found: list[Run] = []
-        cursor = Cursor(limit=_PAGE)
-        while True:
-            page = await self._views.runs(where, cursor)
-            found.extend(page.items)
-            if page.next is None:
-                return found
-            cursor = Cursor(before=page.next, limit=_PAGE)

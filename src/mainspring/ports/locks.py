@@ -27,7 +27,7 @@ class HeldBy:
 
 def owned(owner: str, name: str) -> str:
     """The name under which stores keep *owner*'s lock: owners can't take each other's, by request or by handler."""
-    return name if owner == DEFAULT_OWNER else f"{owner}/{name}"
+    return name if owner == DEFAULT_OWNER else f"{owner}\x1f{name}"  # which no name can hold: a slash could
 
 
 class Locks(Protocol):

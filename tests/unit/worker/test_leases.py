@@ -35,7 +35,7 @@ async def test_owners_cannot_take_each_others_locks() -> None:
     locks = FakeLocks(clock)
     context = Context(an_attempt(owner="ada"), tools=Toolbox(locks=locks, clock=clock))
     async with context.lock("printer") as lock:
-        assert lock.name == "ada/printer"
+        assert lock.name == "ada\x1fprinter"
 
 
 @leaping

@@ -1,0 +1,51 @@
+"""How many requests were answered, by method, path and status."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class Requests:
+    """The counts of one process."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str, int]] = Counter()
+
+    def add(self, method: str, path: str, status: int) -> None:
+        """Count one answer."""
+        self._counts[method, path, status] += 1
+
+    def __iter__(self) -> Iterator[tuple[tuple[str, str, int], int]]:
+        return iter(sorted(self._counts.items()))
+
+
+class Counting:
+    """Counts every answer under the path of its route: ids in labels would make a new series for each."""
+
+    def __init__(self, app: ASGIApp, *, requests: Requests) -> None:
+        self._app = app
+        self._requests = requests
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the application answer."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                method = scope["method"] if scope["method"] in _METHODS else "other"
+                path = getattr(scope.get("route"), "path_format", None) or _plain(scope)
+                self._requests.add(method, path, message["status"])
+            await send(message)
+
+        await self._app(scope, receive, counted)
+
+
+def _plain(scope: Scope) -> str:
+    """The path of a route without parameters, which says what it is; else only that there is none."""
+    endpoint = scope.get("endpoint")
+    return "other" if endpoint is None else str(scope["path"])

@@ -1,0 +1,40 @@
+"""Which lane a job's runs go to, and whether anybody ever served its handler."""
+
+from collections.abc import Mapping
+
+from mainspring.api.requests import JobRequest
+from mainspring.domain.ids import DEFAULT_LANE, Lane
+from mainspring.errors import UnknownHandler
+from mainspring.ports.time import Clock
+from mainspring.ports.views import Views
+
+BELIEVED = 5.0
+"""Seconds for which the list of known handlers is believed."""
+UNKNOWN_BELIEVED = 0.1
+"""Seconds for which a handler that isn't on it is believed to be unknown, by a job that doesn't mind."""
+
+
+class Lanes:
+    """Looks lanes up; the store is asked now and then only."""
+
+    def __init__(self, views: Views, clock: Clock, builtin: Mapping[str, Lane]) -> None:
+        self._views = views
+        self._clock = clock
+        self._builtin = builtin
+        self._registered: Mapping[str, Lane] = {}
+        self._registered_at = float("-inf")
+
+    async def of(self, request: JobRequest) -> Lane:
+        """The lane that was asked for, or the handler's own; UnknownHandler if nobody ever served it."""
+        known = await self._lane_of(request.handler, UNKNOWN_BELIEVED if request.allow_unknown_handler else 0.0)
+        if known is None and not request.allow_unknown_handler:
+            raise UnknownHandler(request.handler)
+        return Lane(request.lane) if request.lane else known or DEFAULT_LANE
+
+    async def _lane_of(self, handler: str, unknown_believed: float) -> Lane | None:
+        age = self._clock.monotonic() - self._registered_at
+        known = handler in self._registered or handler in self._builtin
+        if age > (BELIEVED if known else unknown_believed):
+            self._registered = await self._views.handlers()
+            self._registered_at = self._clock.monotonic()
+        return self._registered.get(handler) or self._builtin.get(handler)

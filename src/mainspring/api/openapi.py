@@ -1,0 +1,91 @@
+"""The OpenAPI document: what the framework knows of the routes, and the shapes that the routes name."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from mainspring.api.requests import JobRequest
+from mainspring.api.schemas import cluster, dead_letters, executions, jobs
+from mainspring.api.schemas.base import Problem
+from mainspring.api.submitting import PATH, submit_operation
+
+_ABOUT = (
+    "Lists are `{items, next}`, newest first; give `next` back as `cursor`. Times are RFC 3339 in UTC. Every error is "
+    "a problem document (RFC 9457) whose `error` is a short code. Once an API key exists, send one as "
+    "`Authorization: Bearer ms_live_…`."
+)
+_TAKEN: tuple[type[BaseModel], ...] = (
+    JobRequest,
+    jobs.Batch,
+    jobs.JobUpdate,
+    dead_letters.RequeueRequest,
+    cluster.PreviewRequest,
+    cluster.Acquire,
+    cluster.Renew,
+    cluster.Release,
+)
+_SHOWN: tuple[type[BaseModel], ...] = (
+    Problem,
+    jobs.Job,
+    jobs.JobList,
+    jobs.BatchAnswer,
+    executions.Execution,
+    executions.ExecutionList,
+    executions.AttemptList,
+    executions.Statistics,
+    dead_letters.DeadLetterList,
+    dead_letters.Requeued,
+    cluster.WorkerList,
+    cluster.Health,
+    cluster.Metrics,
+    cluster.Preview,
+    cluster.Lock,
+    cluster.AuditList,
+)
+_EXAMPLES: dict[str, Any] = {
+    "JobRequest": {
+        "name": "report",
+        "handler": "http.webhook",
+        "payload": {"url": "https://example.com/report", "method": "POST"},
+        "schedule": "0 6 * * 1-5",
+        "timezone": "Europe/Berlin",
+    },
+    "Batch": {"jobs": [{"handler": "test.echo", "payload": 1}, {"handler": "test.echo", "schedule": "in 10s"}]},
+    "RequeueRequest": {"handler": "http.webhook", "limit": 10},
+}
+_SECURITY = {"key": {"type": "http", "scheme": "bearer", "description": "An API key, once one exists."}}
+
+
+def describe(app: FastAPI) -> None:
+    """Let *app* give the whole document."""
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _document(app)
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]  # the framework's own way to replace it
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    written = get_openapi(title=app.title, version=app.version, description=_ABOUT, routes=app.routes)
+    written["paths"].setdefault(PATH, {})["post"] = submit_operation()
+    components = written.setdefault("components", {})
+    components["schemas"] = {**components.get("schemas", {}), **_schemas()}
+    for unused in ("HTTPValidationError", "ValidationError"):
+        components["schemas"].pop(unused, None)
+    components["securitySchemes"] = _SECURITY
+    written["security"] = [{}, {"key": []}]
+    return written
+
+
+def _schemas() -> dict[str, Any]:
+    wanted = [(model, "validation") for model in _TAKEN] + [(model, "serialization") for model in _SHOWN]
+    _, definitions = models_json_schema(wanted, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
+    found: dict[str, Any] = definitions["$defs"]
+    for name, example in _EXAMPLES.items():
+        found[name]["example"] = example
+    return found

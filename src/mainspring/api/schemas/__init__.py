@@ -1,0 +1,1 @@
+"""The shapes of answers, and of requests beside jobs, as the OpenAPI document describes them."""

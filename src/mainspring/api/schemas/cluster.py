@@ -1,0 +1,171 @@
+"""Workers, health, figures, schedules, locks and the audit."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints
+
+from mainspring.api.requests import DAY_MS, DaylightSavingRequest, Label, Strict
+from mainspring.api.schemas.base import Identity, Instant, Page, Shape
+
+MAX_PREVIEW = 100
+LONGEST_TOKEN = (1 << 63) - 1
+
+
+class Worker(Shape):
+    """A live worker."""
+
+    id: str
+    session: int
+    status: Literal["active"]
+    host: str
+    pid: int
+    capacity: int
+    executing: int
+    lanes: list[str]
+    started_at: Instant
+    last_heartbeat: Instant
+    clock_skew_ms: int
+
+
+class WorkerList(Page[Worker]):
+    """All live workers, by name."""
+
+
+class Database(Shape):
+    """The store."""
+
+    status: Literal["up", "down"]
+    time: Instant | None = None
+    detail: str | None = None
+
+
+class Queue(Shape):
+    """What waits and runs."""
+
+    status: Literal["up"]
+    live: int
+    running: int | None
+    dead_letters: int | None
+
+
+class Health(Shape):
+    """Whether all is well."""
+
+    status: Literal["healthy", "unhealthy"]
+    database: Database
+    queue: Queue | None = None
+    workers: int | None = None
+    schedulers: int | None = None
+
+
+class Totals(Shape):
+    """Counts since the store began."""
+
+    added: int
+    started: int
+    retried: int
+    lost: int
+    completed: int
+    failed: int
+    cancelled: int
+    skipped: int
+    live: Annotated[int, Field(description="Executions that haven't ended.")]
+
+
+class Tally(Totals):
+    """The counts of one owner, lane and job type."""
+
+    owner: str
+    lane: str
+    job_type: Literal["immediate", "delayed", "recurring"]
+
+
+class Metrics(Shape):
+    """Exact figures; what belongs to the whole cluster is null for whoever sees only its own."""
+
+    totals: Totals
+    by_group: list[Tally]
+    running: int | None
+    waiting: int | None
+    dead_letters: int | None
+    workers: int
+    schedulers: int
+    capacity: int
+    executing: int
+
+
+class PreviewRequest(Strict):
+    """A schedule to be looked at."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"schedule": "0 6 * * 1-5", "timezone": "Europe/Berlin", "count": 3}}
+    )
+
+    schedule: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+    timezone: Annotated[str, StringConstraints(min_length=1, max_length=100)] = "UTC"
+    starts_at: Annotated[str, StringConstraints(max_length=100)] | None = None
+    dst: DaylightSavingRequest = DaylightSavingRequest()
+    count: Annotated[int, Field(ge=1, le=MAX_PREVIEW)] = 5
+
+
+class Preview(Shape):
+    """The next fire times."""
+
+    schedule: str
+    timezone: str
+    items: list[Instant]
+    next: None
+
+
+class Acquire(Strict):
+    """Who wants a lock, and for how long."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"holder": "importer-1", "ttl_ms": 30000}})
+
+    holder: Label
+    ttl_ms: Annotated[int, Field(ge=1, le=DAY_MS)]
+
+
+class Renew(Acquire):
+    """Who holds a lock under which token, and for how long it wants to."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"holder": "importer-1", "token": 7, "ttl_ms": 30000}})
+
+    token: Annotated[int, Field(ge=0, le=LONGEST_TOKEN)]
+
+
+class Release(Strict):
+    """Who gives a lock up."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"holder": "importer-1", "token": 7}})
+
+    holder: Label
+    token: Annotated[int, Field(ge=0, le=LONGEST_TOKEN)]
+
+
+class Lock(Shape):
+    """A lock in somebody's hands."""
+
+    name: str
+    holder: str
+    token: Annotated[int, Field(description="Greater than every earlier one of this name.")]
+    expires_at: Instant
+
+
+class AuditEntry(Shape):
+    """Who did what, when."""
+
+    number: int
+    at: Instant
+    actor: str
+    owner: str
+    action: str
+    subject: str
+    job_id: Identity | None
+    before: Any
+    after: Any
+    digest: Annotated[str | None, Field(description="Chains the entry to the one before; null until it was chained.")]
+
+
+class AuditList(Page[AuditEntry]):
+    """A page of the audit, newest first."""

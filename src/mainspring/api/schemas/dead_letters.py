@@ -1,0 +1,40 @@
+"""Dead letters."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mainspring.api.requests import Label, Strict
+from mainspring.api.schemas.base import Instant, Page, Shape
+from mainspring.api.schemas.executions import Execution
+
+MAX_REQUEUED = 1000
+
+
+class DeadLetter(Execution):
+    """An execution that has failed for good."""
+
+    handler: str
+    fingerprint: Annotated[str, Field(description="Equal for executions that died of the same thing.")]
+    died_at: Instant
+
+
+class DeadLetterList(Page[DeadLetter]):
+    """A page of dead letters."""
+
+
+class RequeueRequest(Strict):
+    """Which dead letters to run again: those that fit everything that is given."""
+
+    job_id: Label | None = None
+    handler: Label | None = None
+    fingerprint: Label | None = None
+    limit: Annotated[int, Field(ge=1, le=MAX_REQUEUED)] = 100
+
+
+class Requeued(Shape):
+    """What was requeued."""
+
+    requeued: int
+    items: list[Execution]
+    more: Annotated[bool, Field(description="Whether others fit that are beyond the limit.")]

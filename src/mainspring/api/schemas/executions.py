@@ -1,0 +1,74 @@
+"""Executions and their attempts."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from mainspring.api.schemas.base import Identity, Instant, Page, Shape
+
+
+class Execution(Shape):
+    """One run of a job."""
+
+    id: Identity
+    job_id: Identity
+    status: Literal["PENDING", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "SKIPPED"]
+    reason: str | None
+    retry_of: Identity | None
+    fire_time: Instant
+    attempt: Annotated[int, Field(description="0 before the first start, 1 during it.")]
+    token: Annotated[int, Field(description="Grows with every hand-over to a worker.")]
+    priority: int
+    worker_id: str | None
+    scheduled_at: Instant
+    started_at: Instant | None
+    completed_at: Instant | None
+    duration_ms: int | None
+    result: Annotated[Any, Field(description="What the handler returned; left to the single execution if long.")]
+    output: Annotated[str | None, Field(description="What it printed; shown for a single execution only.")]
+    error: str | None
+
+
+class ExecutionList(Page[Execution]):
+    """A page of executions."""
+
+
+class Attempt(Shape):
+    """One hand-over of an execution to a worker."""
+
+    attempt: int
+    token: int
+    worker_id: str | None
+    started_at: Instant
+    completed_at: Instant | None
+    duration_ms: int | None
+    outcome: Literal["running", "succeeded", "failed", "snoozed", "lost", "cancelled"]
+    error: str | None
+
+
+class AttemptList(Page[Attempt]):
+    """An execution's attempts, oldest first; of many, the latest ten or so."""
+
+
+class Durations(Shape):
+    """How long attempts took."""
+
+    mean: float | None
+    p50: int | None
+    p95: int | None
+    p99: int | None
+    max: int | None
+
+
+class Statistics(Shape):
+    """What became of the executions that were due within a window."""
+
+    window: str
+    since: Instant
+    until: Instant
+    complete: Annotated[bool, Field(description="False if there were too many: *since* is then what was covered.")]
+    executions: int
+    by_status: dict[str, int]
+    success_rate: Annotated[float | None, Field(description="Completed, of those that completed or failed.")]
+    retried: Annotated[int, Field(description="Executions that needed more than one attempt.")]
+    duration_ms: Durations

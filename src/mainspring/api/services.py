@@ -1,0 +1,41 @@
+"""What the endpoints share, put together once from the ports."""
+
+from dataclasses import dataclass
+
+from mainspring.api.editing import Editing
+from mainspring.api.lanes import Lanes
+from mainspring.api.ports import ApiPorts
+from mainspring.api.retrying import Retrying
+from mainspring.api.steering import Steering
+from mainspring.api.submission import Submissions
+from mainspring.api.trail import Trail
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The rules behind the endpoints, none of which knows HTTP."""
+
+    ports: ApiPorts
+    submissions: Submissions
+    steering: Steering
+    editing: Editing
+    retrying: Retrying
+    trail: Trail
+
+    @classmethod
+    def over(cls, ports: ApiPorts) -> "Services":
+        """All of them on *ports*."""
+        work, timetable, views, blobs = ports.work, ports.timetable, ports.views, ports.blobs
+        clock, random = ports.clock, ports.random
+        return cls(
+            ports=ports,
+            submissions=Submissions(
+                work=work, views=views, blobs=blobs, clock=clock, random=random, builtin=ports.builtin
+            ),
+            steering=Steering(work=work, timetable=timetable, views=views, clock=clock, random=random),
+            editing=Editing(
+                work=work, timetable=timetable, views=views, blobs=blobs, lanes=Lanes(views, clock, ports.builtin)
+            ),
+            retrying=Retrying(work=work, views=views, clock=clock, random=random),
+            trail=Trail(ports.audit),
+        )

@@ -1,0 +1,130 @@
+"""POST `/api/v1/jobs` and `/api/v1/jobs/batch`.
+
+A single submission is the request that comes in numbers, so that it is an application of its own without the
+framework's machinery around it; the OpenAPI document describes it all the same.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from mainspring.api.body import read_body, receive_body
+from mainspring.api.caller import Caller, Requester, caller_of
+from mainspring.api.document import read_objects, write_json
+from mainspring.api.operations import operation, request_body, responses
+from mainspring.api.preconditions import tag
+from mainspring.api.problems import problem_of
+from mainspring.api.representation import shown_job
+from mainspring.api.requests import InvalidFields, JobRequest
+from mainspring.api.schemas.jobs import MAX_BATCH, Batch, BatchAnswer, Job
+from mainspring.api.services import Services
+from mainspring.api.submission import MAX_INLINE, Submission, Submitted
+from mainspring.errors import MainspringError
+
+MAX_BATCH_BODY = 32 * 1024 * 1024
+PATH = "/api/v1/jobs"
+_KEY = b"idempotency-key"
+_LONGEST_KEY = 200
+
+
+class SubmitJob:
+    """Stores one job and answers with it."""
+
+    def __init__(self, services: Services) -> None:
+        self._submissions = services.submissions
+        self._trail = services.trail
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request."""
+        try:
+            response = await self._respond(scope, receive)
+        except MainspringError as error:
+            response = problem_of(error)
+        await response(scope, receive, send)
+
+    async def _respond(self, scope: Scope, receive: Receive) -> Response:
+        caller = caller_of(Request(scope))
+        key = _key(scope)
+        body = await receive_body(scope, receive)
+        submitted = await self._submissions.submit(Submission.read(body, owner=caller.visible, key=key))
+        text = write_json(shown_job(submitted.record, submitted.payload))
+        if submitted.created:
+            await self._note(caller, submitted, text)
+        job = submitted.record.job
+        headers = {"Location": f"{PATH}/{job.id}", "ETag": tag(job.version, text)}
+        return Response(text, 201 if submitted.created else 200, headers, media_type="application/json")
+
+    async def _note(self, caller: Caller, submitted: Submitted, text: bytes) -> None:
+        job = submitted.record.job
+        long = submitted.payload is not None and len(submitted.payload) > MAX_INLINE
+        after = write_json({**shown_job(submitted.record, None), "payload_blob": job.task.blob}) if long else text
+        await self._trail.note(caller, "job.create", f"job:{job.id}", owner=job.owner, job_id=job.id, after=after)
+
+
+def submit_route(services: Services) -> Route:
+    """The route of single submissions; it must come before all others of its path."""
+    return Route(PATH, SubmitJob(services), methods=["POST"], name="submit_job")
+
+
+def submit_operation() -> dict[str, Any]:
+    """What the OpenAPI document says about it."""
+    answers = responses(Job, 201, (409, 413, 415), tagged=True)
+    again = {**answers[201], "description": "The key was used before for the same body: this is that job"}
+    location = {"Location": {"description": "Where the job is.", "schema": {"type": "string"}}}
+    created = {**answers[201], "headers": {**answers[201]["headers"], **location}}
+    return {
+        "tags": ["jobs"],
+        "summary": "Submit a job",
+        "operationId": "submit_job",
+        "parameters": [
+            {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "required": False,
+                "description": "Makes a repeated request harmless: the answer is the first job. The same as `key`.",
+                "schema": {"type": "string", "minLength": 1, "maxLength": _LONGEST_KEY},
+            }
+        ],
+        "requestBody": request_body(JobRequest),
+        "responses": {str(code): each for code, each in {200: again, **answers, 201: created}.items()},
+    }
+
+
+def batch_router(services: Services) -> APIRouter:
+    """Batches over *services*."""
+    router = APIRouter(prefix="/jobs", tags=["jobs"])
+
+    @router.post(
+        "/batch",
+        **operation("Submit up to 10,000 jobs, all or none", BatchAnswer, 201, body=Batch, errors=(409, 413, 415)),
+    )
+    async def submit_batch(request: Request, caller: Requester) -> Response:
+        batch = read_objects(await read_body(request, MAX_BATCH_BODY), "jobs", MAX_BATCH)
+        submitted = await services.submissions.submit_all(batch, caller.visible)
+        created = [each for each in submitted if each.created]
+        if created:
+            await services.trail.note(
+                caller, "job.create_batch", "jobs", owner=created[0].record.job.owner, after=_account(created)
+            )
+        items = b",".join(write_json(shown_job(each.record, each.payload)) for each in submitted)
+        return Response(b'{"items":[' + items + b"]}", 201, media_type="application/json")
+
+    return router
+
+
+def _account(created: Sequence[Submitted]) -> dict[str, Any]:
+    """A batch as the audit keeps it: what was made, without what is in it."""
+    return {"count": len(created), "jobs": [str(each.id) for each in created]}
+
+
+def _key(scope: Scope) -> str | None:
+    given = [value for name, value in scope["headers"] if name == _KEY]
+    if not given:
+        return None
+    key: str = given[0].decode("latin-1")
+    if len(given) > 1 or not 0 < len(key) <= _LONGEST_KEY:
+        raise InvalidFields({"Idempotency-Key": f"must be sent once, with 1 to {_LONGEST_KEY} characters"})
+    return key
