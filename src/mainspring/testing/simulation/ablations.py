@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
 
-from mainspring.adapters.sqlite import settle, steer
+from mainspring.adapters.sqlite import locks, settle, steer
 from mainspring.adapters.sqlite.statements import load
 from mainspring.domain import outcome
 from mainspring.domain.plan import Advance, DueJob, plan
@@ -229,6 +229,12 @@ ABLATIONS: tuple[Ablation, ...] = (
         method(RetryPolicy, "exhausted_by", lambda policy, failures: failures > policy.max_retries + 1),
     ),
     Ablation("losses-unbounded", "a run may be lost for ever", method(outcome, "MAX_LOSSES", 99)),
+    Ablation("lock-while-held", "a lock is given to whoever asks", method(locks, "_find", lambda *_: None)),
+    Ablation(
+        "lock-without-fence",
+        "a lock is handed on under its old fence",
+        statement("locks", ("take", "fence = fence + 1", "fence = fence")),
+    ),
     Ablation(
         "requeue-keeps-the-letter",
         "a dead letter stays on the list when its run is requeued",

@@ -19,6 +19,7 @@ IN_LOOP, IN_THREAD, IN_CHILD = "simulated.loop", "simulated.thread", "simulated.
 LANES = {IN_LOOP: "default", IN_THREAD: "default", IN_CHILD: "slow"}
 
 _SOON = timedelta(milliseconds=700)
+_LEASE = timedelta(seconds=2)
 
 
 class SimulatedError(Exception):
@@ -44,7 +45,11 @@ def registry_of(process: Process, effects: Effects) -> Registry:
         if payload["kills"]:
             process.crash_soon(1)
         try:
-            await _take(payload)
+            if payload["locks"]:
+                async with context.lock("resource", ttl=_LEASE, wait=_LEASE):
+                    await _take(payload)
+            else:
+                await _take(payload)
             answer = _answer(payload, effects.begun[context.run_id])
         except asyncio.CancelledError:
             say(context.run_id, context.fence, "was broken off")

@@ -54,7 +54,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
     def release(self) -> None:
         """Go on where it was held, unless there is another reason not to."""
-        self.held -= 1
+        self.held = max(self.held - 1, 0)
         self.universe.list(self)
 
     def halt(self) -> None:

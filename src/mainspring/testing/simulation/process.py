@@ -80,6 +80,12 @@ class Process:
         """Have the main loop blocked by something that doesn't return; other threads go on."""
         self._hold([self.main], seconds, f"blocked for {seconds:.1f} s")
 
+    def relieve(self) -> None:
+        """End every disturbance at once."""
+        for thread in self._threads:
+            thread.fuse = thread.held = 0
+            self.universe.list(thread)
+
     def terminate(self, *, hurried: bool) -> None:
         """Ask the process to end, as by one or two SIGTERMs."""
         if self.alive and self.stop is not None and self.hurry is not None:

@@ -14,6 +14,7 @@ from mainspring.ports.work import Release
 from mainspring.testing.simulation.history import History
 from mainspring.testing.simulation.judging import ending
 from mainspring.testing.simulation.judging.journal import JournalJudge
+from mainspring.testing.simulation.judging.locks import locks_exclude
 from mainspring.testing.simulation.judging.replay import Replay
 from mainspring.testing.simulation.judging.rows import Rows, read
 from mainspring.testing.simulation.judging.verdict import Violation
@@ -25,7 +26,7 @@ ON_TIME_AFTER = 15.0
 """Seconds after healing by which every timetable must have caught up."""
 QUIET_AFTER = 240.0
 """Seconds after healing by which everything must be done: longer than the longest backstop and all retries."""
-PATIENCE = 5_000_000
+PATIENCE = 3_000_000
 """Microseconds that a moment may be late in a healthy world."""
 
 
@@ -89,6 +90,7 @@ def _judge(history: History, rows: Rows) -> list[Violation]:
     return [
         *replay.violations,
         *JournalJudge(history).violations,
+        *locks_exclude(history),
         *ending.nothing_accepted_is_lost(history, rows),
         *ending.rows_are_as_the_story_says(replay, rows),
         *ending.dead_letters_are_exact(replay, rows),

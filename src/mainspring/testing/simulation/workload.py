@@ -232,6 +232,7 @@ class Workload:
             "as": random.choice(ways),
             "stubborn": random.random() < 0.05,
             "kills": random.random() < 0.02,
+            "locks": random.random() < 0.1,
             "returns": random.choice((None, None, 7, "x" * 5000)),
         }
         if behaviour["as"] == "snooze":

@@ -51,6 +51,8 @@ class World:
         """End all faults: from now on, everything that is due must get done."""
         self.say("world", "healed")
         self._chaos.end()
+        for process in self.servants.values():
+            process.relieve()
         self.weather.clear_up()
 
     def ask(self, verb: str, *arguments: Any) -> Any:

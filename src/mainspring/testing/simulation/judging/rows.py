@@ -33,7 +33,7 @@ class Rows:
     jobs: tuple[UUID, ...]
     active_jobs: tuple[UUID, ...]
     late_jobs: tuple[UUID, ...]
-    """Active jobs with a moment that came seconds ago, whose active run doesn't hold them up."""
+    """Active jobs with a moment that came seconds ago, which no active run holds up and nobody is about to look at."""
     dead_letters: frozenset[UUID]
     totals: Counter[Group]
     counted: Counter[Group]
@@ -52,7 +52,7 @@ def read(store: SqliteStore, now: int, patience: int) -> Rows:
     def rows(statement: str, *values: Any) -> list[Any]:
         return connection.execute(statement, values).fetchall()  # type: ignore[no-any-return]
 
-    late = rows(_LATE, now - patience)
+    late = rows(_LATE, now, patience)
     return Rows(
         live={
             UUID(bytes=identity): Live(state=State(state), due=wake <= now, held=wake >= HELD)
@@ -75,8 +75,8 @@ def read(store: SqliteStore, now: int, patience: int) -> Rows:
 
 
 _LATE = """
-    SELECT id FROM job WHERE state = 0 AND next_fire_at < ?
-      AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.id = active_run)
+    SELECT id FROM job WHERE state = 0 AND next_fire_at < ?1 - ?2
+      AND NOT (wake_at BETWEEN ?1 - ?2 AND ?1 + ?2) AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.id = active_run)
 """
 _TOTALS = """
     SELECT owner, lane, kind, what, amount FROM total
