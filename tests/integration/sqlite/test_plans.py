@@ -68,6 +68,16 @@ HOT = [
     ("views", "ended_runs_of_job"),
     ("views", "running"),
     ("upkeep", "old_blobs"),
+    ("changes", "ends"),
+    ("changes", "ended"),
+    ("changes", "added"),
+    ("changes", "running"),
+    ("changes", "jobs"),
+    ("changes", "counts"),
+    ("changes", "watched_added"),
+    ("changes", "watched_ended"),
+    ("changes", "watched_jobs"),
+    ("changes", "job_counts"),
 ]
 
 

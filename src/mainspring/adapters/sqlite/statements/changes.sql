@@ -26,7 +26,7 @@ FROM (SELECT * FROM job WHERE changed > ?1 ORDER BY changed);
 
 -- name: watched_jobs
 SELECT json_group_array(json_array(hex(id), owner, name, handler, state, version, next_fire_at))
-FROM (SELECT * FROM job WHERE id IN (SELECT unhex(value) FROM json_each(?2)) AND changed > ?1 ORDER BY changed);
+FROM (SELECT * FROM job WHERE id IN (SELECT unhex(value) FROM json_each(?2)) AND changed > ?1);
 
 -- name: job_counts
 SELECT json_group_array(json_array(owner, amount))
