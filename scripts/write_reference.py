@@ -10,7 +10,9 @@ from typing import Any
 
 from typer.main import get_command
 
+from mainspring.cli.exits import MEANINGS
 from mainspring.cli.main import app
+from mainspring.cli.options import JSON, TARGET
 from mainspring.wiring.kinds import Kind
 from mainspring.wiring.setting import Part, Setting, settings_of
 from mainspring.wiring.settings import Settings
@@ -45,11 +47,31 @@ COMMANDS_HEAD = f"""\
 
 {MARK}
 
-`mainspring` alone prints a short help, `mainspring COMMAND --help` all flags of a command. The flags for settings are
-listed once, in [settings](settings.md); here stands which groups of them a command takes. What the exit codes mean is
-in [errors](errors.md#exit-codes).
+`mainspring` alone prints a short help, `mainspring COMMAND --help` all flags of a command. A mistyped command is
+answered with the nearest that exists. `mainspring --install-completion` lets the shell complete commands and flags.
+
+The flags for settings are listed once, in [settings](settings.md); here stands which groups of them a command takes.
 """
 
+EXITS_HEAD = """\
+## Exit codes
+
+An error is one sentence on the standard error that says what to do next; nothing else goes there but notes.
+"""
+
+EXITS_FOOT = """\
+A second SIGINT (Ctrl-C) or SIGTERM ends `serve` and its like in a hurry, with 130 or 143.
+"""
+
+TARGET_HEAD = """\
+## Whom a command talks to
+
+Commands about jobs, executions and the like talk to a server: `--url`, else `MAINSPRING_URL` of the environment or of
+`.env`, else the one that listens on this machine under the same settings, by default on http://127.0.0.1:8080. With
+`--store` or `--data` they work straight on a store, by the same rules and without a key; a server may run meanwhile.
+"""
+
+NEWLINE = "\n"
 FOOT = "Back to [all reference](index.md).\n"
 
 
@@ -66,8 +88,10 @@ def settings_page() -> str:
 
 def commands_page() -> str:
     """Every command of the tree, in its order."""
+    exits = _table(("code", "meaning"), [(str(int(code)), meaning) for code, meaning in MEANINGS.items()])
+    targets = _table(("", "meaning"), [_shared_row(annotation) for annotation in (*TARGET.values(), JSON)])
     sections = [_command_section(name, command) for name, command in _leaves("mainspring", get_command(app))]
-    return "\n".join([COMMANDS_HEAD, *sections, FOOT])
+    return "\n".join([COMMANDS_HEAD, EXITS_HEAD, exits, EXITS_FOOT, TARGET_HEAD, targets, *sections, FOOT])
 
 
 def pages() -> Mapping[str, str]:
@@ -111,22 +135,41 @@ def _leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
     if children is None:
         yield name, command
         return
+    if command.params and " " in name:
+        yield name, command  # a group that does something by itself
     for child, below in children.items():
         yield from _leaves(f"{name} {child}", below)
 
 
 def _command_section(name: str, command: Any) -> str:
     of_settings = {setting.name: setting.part for setting in settings_of(Settings)}
-    own = [each for each in command.params if each.name not in of_settings]
+    names = {each.name for each in command.params}
+    talks = names >= TARGET.keys()
+    shared = {*TARGET, "as_json"} if talks else of_settings.keys()
+    own = [each for each in command.params if each.name not in shared]
     arguments = " ".join(each.metavar for each in own if each.param_type_name == "argument")
-    text = f"## {name}\n\n{command.help}\n\n```text\n{f'{name} {arguments}'.strip()} [OPTIONS]\n```\n"
+    usage = [f"{f'{name} {arguments}'.strip()} [OPTIONS]", *_examples(command)]
+    text = f"## {name}\n\n{command.help}\n\n```text\n{NEWLINE.join(usage)}\n```\n"
     if own:
         text += "\n" + _table(("", "default", "meaning"), [_own_row(each) for each in own])
+    if talks:
+        return text + "\nAnd those that say [whom it talks to](#whom-a-command-talks-to).\n"
     parts = [part for part in PARTS if part in {of_settings.get(each.name) for each in command.params}]
     if parts:
         links = ", ".join(f"[{PARTS[part][0]}](settings.md#{PARTS[part][0].lower()})" for part in parts)
         text += f"\nSettings: {links}.\n"
     return text
+
+
+def _examples(command: Any) -> list[str]:
+    lines = (command.epilog or "").splitlines()[2:]
+    return ["", *(line.strip() for line in lines)] if lines else []
+
+
+def _shared_row(annotation: Any) -> tuple[str, ...]:
+    option = annotation.__metadata__[0]
+    # Typer keeps the first name of an annotated option where a default would be.
+    return (f"`{' '.join(filter(None, (option.default, option.metavar)))}`", str(option.help))
 
 
 def _own_row(parameter: Any) -> tuple[str, ...]:

@@ -5,35 +5,47 @@ from typing import Annotated
 
 import typer
 
-from mainspring.cli import audit, keys, schedule, serving, simulating, upkeep
-from mainspring.errors import ConfigurationError, MainspringError
+from mainspring.cli import (
+    audit,
+    benching,
+    dead,
+    doctor,
+    importing,
+    jobs,
+    keys,
+    locks,
+    runs,
+    schedule,
+    serving,
+    simulating,
+    top,
+    upkeep,
+)
+from mainspring.cli.exits import explained
+from mainspring.errors import MainspringError
 from mainspring.version import __version__
 
 WELCOME = f"""\
 Mainspring {__version__}: a distributed job scheduler.
 
-  mainspring serve --samples     start everything here and open http://127.0.0.1:8080
-  mainspring serve               the same without sample jobs
+  mainspring serve --samples                     start everything here, with sample jobs, on http://127.0.0.1:8080
+  mainspring job add test.echo --payload '"hello"' --wait
+  mainspring job list                            what there is; run list: what ran
+  mainspring top                                 what is going on, live
   mainspring schedule next '0 6 * * 1-5' --tz Europe/Berlin
-                                 show when a schedule fires
-  mainspring --help              all commands
-
-Hand it a job:
-  curl http://127.0.0.1:8080/api/v1/jobs -H 'Content-Type: application/json' -d '{{"handler": "test.echo"}}'\
+  mainspring doctor                              what is wrong, and what to do about it
+  mainspring --help                              all commands\
 """
 
 app = typer.Typer(
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"max_content_width": 120},
 )
-serving.register(app)
-upkeep.register(app)
-schedule.register(app)
-keys.register(app)
-audit.register(app)
-simulating.register(app)
+for part in (serving, jobs, runs, dead, locks, top, importing, schedule, keys, audit, doctor, upkeep):
+    part.register(app)
+for part in (simulating, benching):
+    part.register(app)
 
 
 @app.callback(invoke_without_command=True)
@@ -54,12 +66,7 @@ def run() -> None:
     """The entry point: our errors are one sentence, and say with the exit code whose turn it is."""
     try:
         app()
-    except ConfigurationError as error:
-        _fail(error, 2)
     except MainspringError as error:
-        _fail(error, 1)
-
-
-def _fail(error: MainspringError, code: int) -> None:
-    typer.echo(f"mainspring: {error}", err=True)
-    sys.exit(code)
+        code, sentence = explained(error)
+        typer.echo(f"mainspring: {sentence}", err=True)
+        sys.exit(code)

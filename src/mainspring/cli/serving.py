@@ -1,21 +1,29 @@
-"""`serve`, `api`, `scheduler` and `worker`: the commands that run until they are told to stop."""
+"""`serve`, `api`, `scheduler` and `worker`: the commands that run until they are told to stop. And `worker list`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli.options import with_settings
+from mainspring.cli.options import examples, with_server, with_settings
 from mainspring.wiring.duties import Duty
 from mainspring.wiring.setting import Part
 from mainspring.wiring.settings import Settings
 
+if TYPE_CHECKING:
+    from mainspring.cli.printing import Printer
+    from mainspring.cli.server import Server
+
+workers = typer.Typer(invoke_without_command=True)
+
 
 def register(app: typer.Typer) -> None:
     """Put the commands into the tree."""
-    app.command("serve")(serve)
+    app.command("serve", epilog=examples("mainspring serve --samples", "mainspring serve --app handlers --port 9000"))(
+        serve
+    )
     app.command("api")(api)
     app.command("scheduler")(scheduler)
-    app.command("worker")(worker)
+    app.add_typer(workers, name="worker")
 
 
 @with_settings(*Part)
@@ -40,10 +48,22 @@ def scheduler(settings: Settings) -> None:
     _run(settings, Duty.SCHEDULER)
 
 
+@workers.callback(epilog=examples("mainspring worker --app handlers --concurrency 8", "mainspring worker list"))
 @with_settings(Part.STORE, Part.WORKER, Part.HTTP, Part.LOG)
-def worker(settings: Settings) -> None:
-    """Run a worker alone; with --port it answers probes."""
-    _run(settings, Duty.WORKER)
+def worker(settings: Settings, *, context: typer.Context) -> None:
+    """Run a worker alone; with --port it answers probes. `worker list` shows those that are alive."""
+    if context.invoked_subcommand is None:
+        _run(settings, Duty.WORKER)
+
+
+@workers.command("list")
+@with_server
+async def list_workers(server: "Server", show: "Printer") -> None:
+    """List the workers that are alive."""
+    from mainspring.cli.columns import WORKERS  # noqa: PLC0415 - imported when it is needed
+
+    otherwise = "no worker is alive; 'mainspring worker' starts one"
+    await show.items(server.listed("/workers", None), WORKERS, limit=None, otherwise=otherwise)
 
 
 def _run(settings: Settings, *duties: Duty, samples: bool = False) -> None:

@@ -78,7 +78,7 @@ def test_a_job_on_demand_has_no_moments(command: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("schedule", "next", "0 6 31 2 *"), 1, "never fires"),
+        (("schedule", "next", "0 6 31 2 *"), 2, "never fires"),
         (("serve", "--port", "x"), 2, "--port is 'x', but must be a whole number"),
         (("serve", "--host", "0.0.0.0"), 2, "MAINSPRING_TRUST_NETWORK=1"),  # noqa: S104 - that is the point
         (("serve", "--store", "sqllite:///x.db"), 2, "did you mean sqlite://"),

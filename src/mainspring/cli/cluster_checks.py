@@ -1,0 +1,73 @@
+"""What `doctor` asks the API: health, clocks, workers, the lanes that they serve, and dead letters."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from mainspring.cli.columns import instant_of
+from mainspring.cli.findings import Finding, fail, ok, warn
+from mainspring.cli.server import Server
+
+SKEW = timedelta(seconds=2)
+"""Clocks that differ by more than this confuse people; the store's alone decides what is due."""
+MOST_JOBS = 1000
+
+
+async def checked(server: Server) -> Sequence[Finding]:
+    """All of them."""
+    asked_at = datetime.now(UTC)
+    health = await server.health()
+    middle = asked_at + (datetime.now(UTC) - asked_at) / 2
+    if health.get("status") != "healthy":
+        detail = health.get("database", {}).get("detail", "no reason given")
+        return [fail("health", f"{server.url} says that its store is away: {detail}", "see to the store")]
+    found = [ok("health", "the API answers, and its store"), _clock(health, middle)]
+    workers = [each async for each in server.listed("/workers", None)]
+    found += [_workers(workers), *[each async for each in _lanes(server, workers)], _dead(health)]
+    return found
+
+
+def _clock(health: Mapping[str, Any], now: datetime) -> Finding:
+    store_time = instant_of(health.get("database", {}).get("time"))
+    if store_time is None:
+        return warn("clock", "the server doesn't say what time it is", "upgrade it")
+    skew = (now - store_time) / timedelta(seconds=1)
+    if abs(skew) > SKEW.total_seconds():
+        return warn("clock", f"this machine's differs from the store's by {skew:+.1f} s", "let NTP set both")
+    return ok("clock", "this machine's agrees with the store's")
+
+
+def _workers(workers: Sequence[Mapping[str, Any]]) -> Finding:
+    if not workers:
+        step = "start one with 'mainspring serve' or 'mainspring worker'"
+        return warn("workers", "none is alive, so nothing is executed", step)
+    limit = SKEW / timedelta(milliseconds=1)
+    skewed = [each for each in workers if abs(each.get("clock_skew_ms", 0)) > limit]
+    if skewed:
+        names = ", ".join(f"{each['id']} by {each['clock_skew_ms'] / 1000:+.1f} s" for each in skewed)
+        return warn("workers", f"clocks differ from the store's: {names}", "let NTP set them")
+    busy, slots = sum(each["executing"] for each in workers), sum(each["capacity"] for each in workers)
+    return ok("workers", f"{len(workers)} alive, {busy} of {slots} slots are busy")
+
+
+async def _lanes(server: Server, workers: Sequence[Mapping[str, Any]]) -> AsyncIterator[Finding]:
+    """Lanes in which jobs wait though nobody serves them; without any worker that goes without saying."""
+    if not workers:
+        return
+    served = {lane for each in workers for lane in each.get("lanes", ())}
+    waiting: dict[str, set[str]] = {}
+    async for job in server.listed("/jobs", MOST_JOBS, status="SCHEDULED"):
+        if job["lane"] not in served:
+            waiting.setdefault(job["lane"], set()).add(job["handler"])
+    for lane, handlers in sorted(waiting.items()):
+        text = f"jobs for {', '.join(sorted(handlers))} wait in {lane!r}, which no live worker serves"
+        yield warn("lanes", text, "start a worker that has these handlers, or edit the jobs' lane")
+    if not waiting:
+        yield ok("lanes", f"every lane in which the newest jobs wait is served: {', '.join(sorted(served))}")
+
+
+def _dead(health: Mapping[str, Any]) -> Finding:
+    number = health.get("queue", {}).get("dead_letters", 0)
+    if number:
+        return warn("dead letters", f"{number:,} wait for a decision", "see 'mainspring dead list'")
+    return ok("dead letters", "none")

@@ -1,0 +1,91 @@
+"""`doctor`: what is wrong here, and what to do about it."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.options import JSON, examples, with_settings
+from mainspring.wiring.setting import Part
+from mainspring.wiring.settings import Settings
+
+if TYPE_CHECKING:
+    from mainspring.cli.findings import Finding
+
+
+def register(app: typer.Typer) -> None:
+    """Put the command into the tree."""
+    app.command(
+        "doctor",
+        epilog=examples(
+            "mainspring doctor", "mainspring doctor --data /var/lib/mainspring", "mainspring doctor --url URL"
+        ),
+    )(doctor)
+
+
+@with_settings(*Part)
+def doctor(
+    settings: Settings,
+    *,
+    url: Annotated[
+        str | None, typer.Option("--url", metavar="URL", help="Ask this server, not the store here.")
+    ] = None,
+    api_key: Annotated[
+        str | None, typer.Option("--api-key", metavar="KEY", help="Its API key. [MAINSPRING_KEY]")
+    ] = None,
+    as_json: JSON = False,
+) -> None:
+    """Check settings, store, clocks, versions, folders, ports, workers and handlers; exit with 1 if something fails."""
+    from mainspring.cli.exits import Exit  # noqa: PLC0415 - imported when it is needed
+    from mainspring.cli.findings import Level  # noqa: PLC0415
+    from mainspring.wiring.process import run_loop  # noqa: PLC0415
+
+    found = run_loop(_server_findings(url, api_key) if url else _findings(settings))
+    _print(found, as_json=as_json)
+    if any(finding.level is Level.FAIL for finding in found):
+        raise typer.Exit(Exit.FAILED)
+
+
+async def _findings(settings: Settings) -> Sequence["Finding"]:
+    from mainspring.cli import cluster_checks, local_checks, store_checks  # noqa: PLC0415 - imported when it is needed
+    from mainspring.cli.target import missing_file, over  # noqa: PLC0415
+    from mainspring.errors import MainspringError  # noqa: PLC0415
+    from mainspring.wiring.resources import opened  # noqa: PLC0415
+
+    found = [*local_checks.checked(settings)]
+    missing = missing_file(settings)
+    if missing is not None:
+        return [*found, store_checks.not_there(missing)]
+    try:
+        async with opened(settings) as resources, over(resources) as server:
+            found += await store_checks.checked(resources)
+            found += await cluster_checks.checked(server)
+    except MainspringError as error:
+        found.append(store_checks.unusable(settings.shown_store, error))
+    return found
+
+
+async def _server_findings(url: str, api_key: str | None) -> Sequence["Finding"]:
+    from mainspring.cli import cluster_checks, local_checks  # noqa: PLC0415 - imported when it is needed
+    from mainspring.cli.target import speaking  # noqa: PLC0415
+    from mainspring.wiring.dotenv import read_dotenv  # noqa: PLC0415
+
+    variables = {**read_dotenv(Path(".env")), **os.environ}
+    async with speaking(url, key=api_key or variables.get("MAINSPRING_KEY")) as server:
+        return [*local_checks.versions(), *await cluster_checks.checked(server)]
+
+
+def _print(found: Sequence["Finding"], *, as_json: bool) -> None:
+    import json  # noqa: PLC0415 - imported when it is needed
+
+    from mainspring.cli.findings import STYLES  # noqa: PLC0415
+
+    for finding in found:
+        if as_json:
+            typer.echo(json.dumps(finding.as_json(), ensure_ascii=False))
+            continue
+        step = f"; {finding.step}" if finding.step else ""
+        mark = typer.style(f"{finding.level:<4}", fg=STYLES[finding.level], bold=True)
+        typer.echo(f"{mark}  {finding.subject}: {finding.text}{step}")
