@@ -117,7 +117,8 @@ class Follower:
             return
         events = [*events_of(batch), *map(run_event, self._moved(batch)), *await self._worker_news(now)]
         self._position, self._running = batch.position, batch.running
-        self._allowance = max(0.0, self._allowance - (len(events) if batch.counts is None else 0))
+        # What was only counted is charged too: as long as there is too much, all of it is counted.
+        self._allowance = max(0.0, self._allowance - len(events) - batch.counted)
         if events or batch.counts is not None:
             self._tell(events, batch)
 

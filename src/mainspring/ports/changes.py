@@ -74,6 +74,12 @@ class Batch:
     running: Mapping[RunId, RunChange] | None = None
     """All runs in workers' hands; None if they are more than `MOST_RUNNING`."""
 
+    @property
+    def counted(self) -> int:
+        """How many changes weren't named."""
+        counts = () if self.counts is None else self.counts.values()
+        return sum(count.jobs + sum(count.runs.values()) for count in counts)
+
 
 class Changes(Protocol):
     """Ends and edits are told at least once to whoever goes on from where it was; what came and went in between isn't.

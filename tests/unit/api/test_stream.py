@@ -200,13 +200,25 @@ async def test_a_store_that_is_away_for_a_while_costs_no_event(store: MemoryStor
     assert (await stream.next() or b"").count(b"event: run") == 2
 
 
-async def test_no_more_than_so_many_changes_a_second_are_named(
-    follower: Follower, store: MemoryStore, clock: ManualClock
-) -> None:
+async def heard_runs(
+    follower: Follower, store: MemoryStore, clock: ManualClock, *, per_step: int, steps: int, make: Factory
+) -> int:
+    """How many runs are named in so many steps of so many changes each."""
     stream, _ = await follower.join(EVERYBODY, None)
-    make, named = Factory(), 0
-    for _ in range(50):  # ten seconds of 300 changes each
-        await added(store.work, make, 60)
+    named = 0
+    for _ in range(steps):
+        await added(store.work, make, per_step)
         await step(clock)
         named += (await stream.next() or b"").count(b"event: run")
-    assert 1000 <= named <= 10 * 200 + 200
+    follower.leave(EVERYBODY, stream)
+    return named
+
+
+async def test_above_so_many_changes_a_second_all_are_counted(
+    follower: Follower, store: MemoryStore, clock: ManualClock
+) -> None:
+    make = Factory()
+    assert await heard_runs(follower, store, clock, per_step=30, steps=50, make=make) == 50 * 30
+    assert await heard_runs(follower, store, clock, per_step=60, steps=50, make=make) < 3 * 200
+    assert await heard_runs(follower, store, clock, per_step=60, steps=50, make=make) == 0
+    assert await heard_runs(follower, store, clock, per_step=30, steps=50, make=make) >= 49 * 30
