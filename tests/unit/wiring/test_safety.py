@@ -3,10 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from mainspring.api.access import GivenKey
+from mainspring.api.guard import LOOPBACK_NAMES
 from mainspring.errors import ConfigurationError
 from mainspring.wiring.apps import load_apps, merge
 from mainspring.wiring.builtin import policy
-from mainspring.wiring.network import check_host, is_loopback
+from mainspring.wiring.network import access_of, check_host, is_loopback, own_names
 from mainspring.wiring.roles import open_journal
 from mainspring.wiring.settings import Settings
 from mainspring.worker.registry import DEFAULT, Registry
@@ -25,6 +27,21 @@ def test_every_other_host_must_be_asked_for(host: str) -> None:
     with pytest.raises(ConfigurationError, match="MAINSPRING_TRUST_NETWORK=1"):
         check_host(Settings(host=host))
     check_host(Settings(host=host, trust_network=True))
+    check_host(Settings(host=host), keyed=True)
+    check_host(Settings(host=host, api_keys=(GivenKey("ann", "a key of somebody"),)))
+
+
+def test_only_loopback_and_trusted_networks_are_open_without_keys() -> None:
+    assert access_of(Settings()).open_without_keys
+    assert not access_of(Settings(host=EVERYWHERE)).open_without_keys
+    assert access_of(Settings(host=EVERYWHERE, trust_network=True)).open_without_keys
+
+
+def test_foreign_names_are_refused_where_a_web_page_could_use_them() -> None:
+    assert own_names(Settings()) == LOOPBACK_NAMES
+    assert own_names(Settings(host="127.0.0.2")) == LOOPBACK_NAMES | {"127.0.0.2"}
+    assert own_names(Settings(host=EVERYWHERE)) is None
+    assert own_names(Settings(trust_network=True)) is None
 
 
 def test_shell_and_private_webhooks_work_where_only_this_machine_can_ask_for_them() -> None:

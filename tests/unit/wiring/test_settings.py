@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mainspring.api.access import GivenKey
 from mainspring.errors import ConfigurationError
 from mainspring.wiring.dotenv import read_dotenv
 from mainspring.wiring.reading import read_settings
@@ -131,3 +132,17 @@ def test_a_dotenv_file_that_cannot_be_read_is_a_configuration_error(tmp_path: Pa
     (tmp_path / ".env").write_bytes(content)
     with pytest.raises(ConfigurationError, match=r"\.env"):
         read_dotenv(tmp_path / ".env")
+
+
+def test_keys_are_read_with_their_owners_and_shown_to_nobody() -> None:
+    settings = read(MAINSPRING_API_KEYS="ann:0123456789abcdef, bob:with:a:colon:in:it")
+    assert settings.api_keys == (GivenKey("ann", "0123456789abcdef"), GivenKey("bob", "with:a:colon:in:it"))
+    for shown in (repr(settings), repr(settings.api_keys), *(value for _, value, _ in settings.shown())):
+        assert "0123456789abcdef" not in shown
+
+
+@pytest.mark.parametrize("text", ["ann", "ann:", "ann:tooshort", ":0123456789abcdef", "a:0123456789abcdef,bob"])
+def test_what_is_no_owner_with_a_key_is_refused_without_showing_it(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="owner:key") as refused:
+        read(MAINSPRING_API_KEYS=text)
+    assert "0123456789abcdef" not in str(refused.value)
