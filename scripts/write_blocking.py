@@ -27,6 +27,7 @@ NAMES = {
     "aiter_lines": "iter_lines",
     "aread": "read",
     "async_closing": "closing",
+    "async_default_transport": "default_transport",
     "async_sleep": "sleep",
     "asynccontextmanager": "contextmanager",
     "asynchronous": "blocking",

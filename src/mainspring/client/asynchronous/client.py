@@ -13,6 +13,7 @@ from mainspring.client.asynchronous.jobs import JobCalls
 from mainspring.client.asynchronous.leases import Lease
 from mainspring.client.asynchronous.waiting import WaitingCalls
 from mainspring.client.retrying import Retrying
+from mainspring.client.wire import async_default_transport
 from mainspring.version import __version__
 
 DEFAULT_URL = "http://127.0.0.1:8080"
@@ -49,7 +50,7 @@ class Client(JobCalls, WaitingCalls, ClusterCalls):
             headers=headers,
             timeout=timeout,
             retrying=self._retrying,
-            transport=transport,
+            transport=transport or async_default_transport(),
         )
 
     @property

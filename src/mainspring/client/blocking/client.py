@@ -14,6 +14,7 @@ from mainspring.client.blocking.jobs import JobCalls
 from mainspring.client.blocking.leases import Lease
 from mainspring.client.blocking.waiting import WaitingCalls
 from mainspring.client.retrying import Retrying
+from mainspring.client.wire import default_transport
 from mainspring.version import __version__
 
 DEFAULT_URL = "http://127.0.0.1:8080"
@@ -50,7 +51,7 @@ class Client(JobCalls, WaitingCalls, ClusterCalls):
             headers=headers,
             timeout=timeout,
             retrying=self._retrying,
-            transport=transport,
+            transport=transport or default_transport(),
         )
 
     @property
