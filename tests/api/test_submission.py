@@ -189,11 +189,13 @@ async def test_a_key_that_stands_for_another_body_is_a_conflict(submissions: Sub
         await submissions.submit(submission(key="k"))
 
 
-@given(st.dictionaries(st.text(), VALUES, max_size=5), st.sampled_from([None, 1, "\t"]))
-def test_every_object_is_read_member_by_member_as_it_was_written(value: dict[str, Any], indent: Any) -> None:
-    members = read_object(json.dumps(value, indent=indent, ensure_ascii=True).encode())
-    assert {name: member.value for name, member in members.items()} == value
-    assert all(json.loads(member.text) == member.value for member in members.values())
+@given(st.dictionaries(st.text() | st.just("payload"), VALUES, max_size=5), st.sampled_from([None, 1, "\t"]))
+def test_every_object_is_read_with_its_payload_as_it_was_written(value: dict[str, Any], indent: Any) -> None:
+    for ascii_only in (True, False):
+        document = read_object(json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode())
+        assert document.fields == value
+        assert (document.payload is None) is ("payload" not in value)
+        assert document.payload is None or json.loads(document.payload) == value["payload"]
 
 
 @given(VALUES)

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 
-from mainspring.api.body import read_members
+from mainspring.api.body import read_document
 from mainspring.api.caller import Caller, Requester
 from mainspring.api.document import write_json
 from mainspring.api.finding import found_job
@@ -55,7 +55,7 @@ def changes_router(services: Services) -> APIRouter:
     described = operation(summary, Job, body=JobUpdate, errors=(404, 409, 412, 413, 415), tagged=True)
 
     async def update(job_id: UUID, request: Request, caller: Caller, match: str | None) -> Response:
-        before = await editing.update(JobId(job_id), await read_members(request), touching(caller, match))
+        before = await editing.update(JobId(job_id), await read_document(request), touching(caller, match))
         return await changes.answer(caller, "job.update", before)
 
     @router.put("/{job_id}", **described)

@@ -38,14 +38,17 @@ class Counting:
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
                 method = scope["method"] if scope["method"] in _METHODS else "other"
-                path = getattr(scope.get("route"), "path_format", None) or _plain(scope)
-                self._requests.add(method, path, message["status"])
+                self._requests.add(method, _template(scope), message["status"])
             await send(message)
 
         await self._app(scope, receive, counted)
 
 
-def _plain(scope: Scope) -> str:
-    """The path of a route without parameters, which says what it is; else only that there is none."""
-    endpoint = scope.get("endpoint")
-    return "other" if endpoint is None else str(scope["path"])
+def _template(scope: Scope) -> str:
+    """The path with the names of its parameters in place of their values; only that it is another if there is none."""
+    if scope.get("endpoint") is None:
+        return "other"
+    path: str = scope["path"]
+    for name, value in scope.get("path_params", {}).items():
+        path = path.replace(str(value), f"{{{name}}}", 1)
+    return path

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
 
-from mainspring.api.body import answer, read_values
+from mainspring.api.body import answer, read_fields
 from mainspring.api.caller import Caller, Requester
 from mainspring.api.cursor import read_cursor, write_cursor
 from mainspring.api.executions import accepted, found_run
@@ -57,7 +57,7 @@ def dead_letters_router(services: Services) -> APIRouter:
         **operation("Run dead letters again that fit", Requeued, 202, body=RequeueRequest, errors=(413, 415)),
     )
     async def requeue_dead_letters(request: Request, caller: Requester) -> Response:
-        wanted = read_as(RequeueRequest, await read_values(request))
+        wanted = read_as(RequeueRequest, await read_fields(request))
         where = DeadFilter(
             owner=caller.visible,
             job_id=None if wanted.job_id is None else JobId(_identity(wanted.job_id)),

@@ -1,4 +1,4 @@
-"""JSON as it was written: reading an object member by member with each value's own text, and writing such texts back.
+"""JSON as it was written: reading an object with its payload's own text, and writing such texts back.
 
 A payload is kept byte for byte, so it must never pass through a parser and a printer: numbers would lose digits and
 objects their order. Reading is strict: what two parsers could understand in two ways is refused.
@@ -6,7 +6,7 @@ objects their order. Reading is strict: what two parsers could understand in two
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,11 +15,16 @@ from mainspring.errors import Invalid
 MAX_DEPTH = 64
 """How deeply arrays and objects may be nested."""
 
-_NAME = re.compile(r'[ \t\n\r]*"([^"\\\x00-\x1f]*)"[ \t\n\r]*:[ \t\n\r]*')
+_KEPT = "payload"
+_KEPT_NAME = f'"{_KEPT}"'
 _BLANK = re.compile(r"[ \t\n\r]*")
+_COLON = re.compile(r"[ \t\n\r]*:[ \t\n\r]*")
+_AFTER = re.compile(r"[ \t\n\r]*([,\]])[ \t\n\r]*")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +34,21 @@ class Raw:
     text: bytes
 
 
-class Member(NamedTuple):
-    """One member of an object: its value, and the text that it was."""
+class Document(NamedTuple):
+    """An object's members, and the text of its member `payload` as it was written; None if it has none."""
 
-    value: Any
-    text: str
-
-
-Members = Mapping[str, Member]
-Found = TypeVar("Found")
+    fields: dict[str, Any]
+    payload: bytes | None
 
 
-def read_object(data: bytes) -> Members:
-    """The members of a JSON object; Invalid if it isn't one, or isn't strict."""
-    return _read(data, lambda reader: reader.object())
+def read_object(data: bytes) -> Document:
+    """A JSON object; Invalid if it isn't one, or isn't strict."""
+    return _read(data, _the_object)
 
 
-def read_objects(data: bytes, name: str, most: int) -> Sequence[Members]:
+def read_objects(data: bytes, name: str, most: int) -> Sequence[Document]:
     """The objects of the array that is the only member, *name*, of an object; Invalid if there are more than *most*."""
-    return _read(data, lambda reader: reader.only_array(name, most))
+    return _read(data, lambda text: _the_objects(text, name, most))
 
 
 def write_json(value: Any) -> bytes:
@@ -60,40 +61,16 @@ def write_json(value: Any) -> bytes:
         case Raw(text=text):
             return text
         case dict():
-            return b"{" + b",".join(_members(value)) + b"}"
+            return b"{" + b",".join(_ENCODE(name).encode() + b":" + write_json(value[name]) for name in value) + b"}"
         case list():
             return b"[" + b",".join(map(write_json, value)) + b"]"
         case _:
             raise TypeError(f"{type(value).__name__} can't be written as JSON")
 
 
-def _members(value: dict[str, Any]) -> Sequence[bytes]:
-    """Members as texts; neighbours that are no raw texts are written together, which is faster."""
-    parts: list[bytes] = []
-    plain: dict[str, Any] = {}
-    for name, each in value.items():
-        if isinstance(each, Raw | list):
-            if plain:
-                parts.append(write_json(plain)[1:-1])
-                plain = {}
-            parts.append(_ENCODE(name).encode() + b":" + write_json(each))
-        else:
-            plain[name] = each
-    if plain:
-        parts.append(write_json(plain)[1:-1] if len(plain) < len(value) else _one_by_one(plain))
-    return parts
-
-
-def _one_by_one(value: dict[str, Any]) -> bytes:
-    return b",".join(_ENCODE(name).encode() + b":" + write_json(each) for name, each in value.items())
-
-
-def _read(data: bytes, how: Callable[["_Reader"], Found]) -> Found:
+def _read(data: bytes, how: Callable[[str], Found]) -> Found:
     try:
-        reader = _Reader(data.decode("utf-8").removeprefix("\ufeff"))
-        found = how(reader)
-        reader.expect_the_end()
-        return found
+        return how(data.decode("utf-8").removeprefix("\ufeff"))
     except RecursionError:
         raise Invalid(f"the JSON is nested more than {MAX_DEPTH} levels deep") from None
     except UnicodeDecodeError as error:
@@ -102,108 +79,111 @@ def _read(data: bytes, how: Callable[["_Reader"], Found]) -> Found:
         raise Invalid(f"the body isn't JSON: {_readable(error)}") from None
 
 
-def _readable(error: ValueError) -> str:
-    text = str(error)
-    return "an integer has too many digits" if "integer string conversion" in text else text
+def _the_object(text: str) -> Document:
+    start = _skip(text, 0)
+    if _next(text, start) not in ("{", ""):
+        raise Invalid("the body must be a JSON object")
+    found, end = _object(text, start, MAX_DEPTH)
+    _expect_the_end(text, end)
+    return found
 
 
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._position = 0
-        self._depth = 0
-        self._escaped = _SURROGATE.search(text) is not None
+def _the_objects(text: str, name: str, most: int) -> list[Document]:
+    position = _expect("{", text, 0)
+    if _next(text, position) == "}":
+        raise Invalid("must be an array of objects", field=name)
+    given, position = _name(text, position)
+    position = _past_colon(text, position)
+    if given != name:
+        raise Invalid(f"there is no such field; send {name!r} alone", field=given)
+    if _next(text, position) != "[":
+        raise Invalid("must be an array of objects", field=name)
+    found, position = _array(text, position + 1, name, most)
+    if _next(text, position) == ",":
+        raise Invalid(f"nothing may follow it; send {name!r} alone and once", field=name)
+    _expect_the_end(text, _expect("}", text, position))
+    return found
 
-    def expect_the_end(self) -> None:
-        if self._peek():
-            raise ValueError("something follows the object")
 
-    def object(self) -> dict[str, Member]:
-        members: dict[str, Member] = {}
-        self._open("{")
-        while self._another("}", first=not members):
-            name = self._name()
-            if name in members:
-                raise ValueError(f"{name!r} stands in it twice")
-            members[name] = self._value()
-        return members
+def _array(text: str, position: int, name: str, most: int) -> tuple[list[Document], int]:
+    found: list[Document] = []
+    position = _skip(text, position)
+    if _next(text, position) == "]":
+        return found, position + 1
+    while True:
+        if len(found) == most:
+            raise Invalid(f"at most {most} at once; send them in several requests", field=name)
+        if _next(text, position) not in ("{", ""):
+            raise Invalid("must be an object", field=f"{name}.{len(found)}")
+        document, position = _object(text, position, MAX_DEPTH - 2)
+        found.append(document)
+        after = _AFTER.match(text, position)
+        if after is None:
+            raise ValueError(f"',' or ']' is missing at position {position}")
+        position = after.end()
+        if after[1] == "]":
+            return found, position
 
-    def only_array(self, name: str, most: int) -> list[dict[str, Member]]:
-        found: list[dict[str, Member]] | None = None
-        self._open("{")
-        while self._another("}", first=found is None):
-            given = self._name()
-            if given != name:
-                raise Invalid(f"there is no such field; send {name!r} alone", field=given)
-            if found is not None:
-                raise ValueError(f"{name!r} stands in it twice")
-            found = self._array(name, most)
-        if found is None:
-            raise Invalid(f"{name!r} is missing", field=name)
-        return found
 
-    def _array(self, name: str, most: int) -> list[dict[str, Member]]:
-        found: list[dict[str, Member]] = []
-        if self._peek() != "[":
-            raise Invalid("must be an array of objects", field=name)
-        self._open("[")
-        while self._another("]", first=not found):
-            if len(found) == most:
-                raise Invalid(f"at most {most} at once; send them in several requests", field=name)
-            if self._peek() != "{":
-                raise Invalid("must be an object", field=f"{name}.{len(found)}")
-            found.append(self.object())
-        return found
+def _object(text: str, start: int, depth: int) -> tuple[Document, int]:
+    """The object that begins at *start*, nested no deeper than *depth*, and where it ends."""
+    fields, end = _DECODE(text, start)
+    if text.count("{", start, end) + text.count("[", start, end) > depth and _depth(text[start:end]) > depth:
+        raise RecursionError
+    escaped = text.find("\\", start, end) >= 0
+    if escaped and _SURROGATE.search(text, start, end):
+        _refuse_lone_surrogates(fields)
+    if _KEPT not in fields:
+        return Document(fields, None), end
+    # Without escapes, a name that stands there once can only be that of the member.
+    plain = not escaped and text.count(_KEPT_NAME, start, end) == 1
+    first = _past_colon(text, text.index(_KEPT_NAME, start) + len(_KEPT_NAME)) if plain else _kept_at(text, start)
+    return Document(fields, text[first : _DECODE(text, first)[1]].encode()), end
 
-    def _name(self) -> str:
-        match = _NAME.match(self._text, self._position)
-        if match is not None:
-            self._position = match.end()
-            return match[1]
-        if self._peek() != '"':
-            raise ValueError(f"a name is missing at position {self._position}")
-        name: str = self._value().value
-        self._expect(":")
-        self._peek()
-        return name
 
-    def _value(self) -> Member:
-        start = self._position
-        value, end = _DECODE(self._text, start)
-        self._position = end
-        text = self._text[start:end]
-        if text.count("[") + text.count("{") + self._depth > MAX_DEPTH and _depth(text) + self._depth > MAX_DEPTH:
-            raise RecursionError
-        if self._escaped:
-            _refuse_lone_surrogates(value)
-        return Member(value, text)
+def _kept_at(text: str, position: int) -> int:
+    """Where the value of the member begins whose text is kept, in an object that has one and was read before."""
+    while True:
+        name, position = _name(text, position + 1)
+        position = _past_colon(text, position)
+        if name == _KEPT:
+            return position
+        position = _skip(text, _DECODE(text, position)[1])
 
-    def _open(self, bracket: str) -> None:
-        self._expect(bracket)
-        self._depth += 1
 
-    def _another(self, bracket: str, *, first: bool) -> bool:
-        """Whether one more follows; if not, the closing *bracket* has been passed."""
-        found = self._peek()
-        if found == bracket:
-            self._position += 1
-            self._depth -= 1
-            return False
-        if not first:
-            self._expect(",")
-            self._peek()
-        return True
+def _name(text: str, position: int) -> tuple[str, int]:
+    found: tuple[str, int] = _DECODE(text, _expect('"', text, position) - 1)
+    return found
 
-    def _expect(self, character: str) -> None:
-        if self._peek() != character:
-            raise ValueError(f"{character!r} is missing at position {self._position}")
-        self._position += 1
 
-    def _peek(self) -> str:
-        blank = _BLANK.match(self._text, self._position)
-        if blank is not None:
-            self._position = blank.end()
-        return self._text[self._position : self._position + 1]
+def _past_colon(text: str, position: int) -> int:
+    colon = _COLON.match(text, position)
+    if colon is None:
+        raise ValueError(f"':' is missing at position {position}")
+    return colon.end()
+
+
+def _expect(character: str, text: str, position: int) -> int:
+    position = _skip(text, position)
+    if text[position : position + 1] != character:
+        raise ValueError(f"{character!r} is missing at position {position}")
+    return position + 1
+
+
+def _expect_the_end(text: str, position: int) -> None:
+    if _skip(text, position) < len(text):
+        raise ValueError("something follows the object")
+
+
+def _next(text: str, position: int) -> str:
+    """The next character that isn't blank; none at the end."""
+    position = _skip(text, position)
+    return text[position : position + 1]
+
+
+def _skip(text: str, position: int) -> int:
+    blank = _BLANK.match(text, position)
+    return position if blank is None else blank.end()
 
 
 def _depth(text: str) -> int:
@@ -234,6 +214,11 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} isn't a JSON number")
+
+
+def _readable(error: ValueError) -> str:
+    text = str(error)
+    return "an integer has too many digits" if "integer string conversion" in text else text
 
 
 _DECODE = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse).raw_decode

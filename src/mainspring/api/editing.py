@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mainspring.api.composing import Timing, task_of, timing_of
-from mainspring.api.document import Members
+from mainspring.api.document import Document
 from mainspring.api.finding import allowed, first_run, found_job, live_runs
 from mainspring.api.lanes import Lanes
 from mainspring.api.preconditions import Check
@@ -45,15 +45,15 @@ class Editing:
         self._blobs = blobs
         self._lanes = lanes
 
-    async def update(self, job_id: JobId, members: Members, check: Check = allowed) -> JobRecord:
-        """Merge *members* into the job; what runs already isn't touched, and what has ended can't be changed."""
+    async def update(self, job_id: JobId, document: Document, check: Check = allowed) -> JobRecord:
+        """Merge *document* into the job; what runs already isn't touched, and what has ended can't be changed."""
         for _ in range(TRIES):
             record = await found_job(self._views, job_id, check)
             run = await first_run(self._views, record.job)
             if run is not None and run.state is not State.WAITING:
                 ended = "runs already, and has no later runs" if run.state is State.RUNNING else "has ended"
                 raise WrongState(f"this one-shot job {ended}: submit another, or trigger it again as it is")
-            merged = await self._merged(record, members)
+            merged = await self._merged(record, document)
             update = self._update_standing if run is None else self._update_one_shot
             if await update(record.job, merged):
                 return record
@@ -106,10 +106,10 @@ class Editing:
         steered = await self._work.steer(RunId(job.id), order)
         return steered.effect is Effect.DONE
 
-    async def _merged(self, record: JobRecord, members: Members) -> _Merged:
+    async def _merged(self, record: JobRecord, document: Document) -> _Merged:
         job = record.job
         shown = shown_job(record, None)
-        given = {name: member.value for name, member in members.items()}
+        given = document.fields
         _refuse_fixed(given, shown)
         fields = {name: value for name, value in shown.items() if name not in _FIXED}
         for name, value in given.items():
@@ -120,12 +120,11 @@ class Editing:
         request = read_request({name: value for name, value in fields.items() if name not in _FIXED})
         moved = request.handler != job.task.handler or request.lane is None
         lane = await self._lanes.of(request) if moved else Lane(request.lane or "")
-        return _Merged(request, await self._task(request, members, job.task, lane), timing_of(request))
+        return _Merged(request, await self._task(request, document.payload, job.task, lane), timing_of(request))
 
-    async def _task(self, request: JobRequest, members: Members, current: Task, lane: Lane) -> Task:
-        if "payload" not in members:
+    async def _task(self, request: JobRequest, payload: bytes | None, current: Task, lane: Lane) -> Task:
+        if payload is None:
             return replace(task_of(request, current.payload, lane), blob=current.blob)
-        payload = members["payload"].text.encode()
         if len(payload) <= MAX_INLINE:
             return task_of(request, payload, lane)
         return replace(task_of(request, b"", lane), blob=await self._blobs.put(payload))

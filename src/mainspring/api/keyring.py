@@ -57,8 +57,7 @@ class KeyRing:
         for known, owner in self._given.items():
             if hmac.compare_digest(known, digest):
                 return Holder(owner=owner, scope=Scope.ADMIN, actor="key:settings")
-        # A checksum that doesn't fit is a typing error: the store needn't hear of it.
-        key = await self._stored(digest) if is_ours(text) else None
+        key = await self._stored(text, digest)
         if key is None or not hmac.compare_digest(key.digest, digest) or _ended(key, self._clock.now()):
             return None
         self._uses.note(key.id)
@@ -72,13 +71,14 @@ class KeyRing:
             self._looked_at = now
         return self._any
 
-    async def _stored(self, digest: bytes) -> ApiKey | None:
+    async def _stored(self, text: str, digest: bytes) -> ApiKey | None:
         now = self._clock.monotonic()
         asked_at, key = self._remembered.get(digest, (0.0, None))
         if key is not None and now - asked_at < BELIEVED:
             self._remembered.move_to_end(digest)
             return key
-        key = await self._keys.find(digest)
+        # A checksum that doesn't fit is a typing error: the store needn't hear of it.
+        key = await self._keys.find(digest) if is_ours(text) else None
         if key is None:
             self._remembered.pop(digest, None)
             return None

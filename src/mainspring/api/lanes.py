@@ -24,6 +24,13 @@ class Lanes:
         self._registered: Mapping[str, Lane] = {}
         self._registered_at = float("-inf")
 
+    def at_hand(self, request: JobRequest) -> Lane | None:
+        """The same without asking the store, where that is possible."""
+        known = self._registered.get(request.handler) or self._builtin.get(request.handler)
+        if known is None or self._clock.monotonic() - self._registered_at > BELIEVED:
+            return None
+        return Lane(request.lane) if request.lane else known
+
     async def of(self, request: JobRequest) -> Lane:
         """The lane that was asked for, or the handler's own; UnknownHandler if nobody ever served it."""
         known = await self._lane_of(request.handler, UNKNOWN_BELIEVED if request.allow_unknown_handler else 0.0)

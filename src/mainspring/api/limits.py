@@ -85,7 +85,8 @@ class Limits:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer for the application, or let it answer."""
-        if scope["type"] == "http" and scope["path"] not in PUBLIC:
+        limited = self._rate is not None or self._quota is not None
+        if limited and scope["type"] == "http" and scope["path"] not in PUBLIC:
             try:
                 refusal = await self._refusal(HttpRequest(scope))
             except MainspringError as error:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 
-from mainspring.api.body import answer, read_values
+from mainspring.api.body import answer, read_fields
 from mainspring.api.caller import Caller, Requester
 from mainspring.api.operations import operation
 from mainspring.api.problems import problem
@@ -36,7 +36,7 @@ def locks_router(services: Services) -> APIRouter:
         **operation("Take a lock, or extend one's own", Lock, body=Acquire, errors=(409, 413, 415)),
     )
     async def acquire_lock(name: Name, request: Request, caller: Requester) -> Response:
-        wanted = read_as(Acquire, await read_values(request))
+        wanted = read_as(Acquire, await read_fields(request))
         ttl = timedelta(milliseconds=wanted.ttl_ms)
         got = await locks.acquire(port.owned(caller.owner, name), wanted.holder, ttl)
         if isinstance(got, port.HeldBy):
@@ -46,7 +46,7 @@ def locks_router(services: Services) -> APIRouter:
 
     @router.post("/{name:path}/renew", **operation("Keep a lock", Lock, body=Renew, errors=(409, 413, 415)))
     async def renew_lock(name: Name, request: Request, caller: Requester) -> Response:
-        wanted = read_as(Renew, await read_values(request))
+        wanted = read_as(Renew, await read_fields(request))
         lock = _lock(caller, name, wanted.holder, wanted.token)
         kept = await locks.renew(lock, timedelta(milliseconds=wanted.ttl_ms))
         if kept is None:
@@ -56,7 +56,7 @@ def locks_router(services: Services) -> APIRouter:
 
     @router.post("/{name:path}/release", **operation("Give a lock up", Lock, body=Release, errors=(409, 413, 415)))
     async def release_lock(name: Name, request: Request, caller: Requester) -> Response:
-        wanted = read_as(Release, await read_values(request))
+        wanted = read_as(Release, await read_fields(request))
         lock = _lock(caller, name, wanted.holder, wanted.token)
         now = await services.ports.views.now()
         if not await locks.release(lock):

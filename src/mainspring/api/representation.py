@@ -23,9 +23,9 @@ def shown_job(record: JobRecord, payload: bytes | None) -> dict[str, Any]:
         "description": job.terms.description,
         "handler": job.task.handler,
         **({} if payload is None else {"payload": Raw(payload)}),
-        **_when(record),
-        **_how(job.task),
-        **_exceptions(job.terms),
+        **when(job.terms, one_shot=one_shot(record)),
+        **how(job.task),
+        **exceptions_of(job.terms),
         "owner": job.owner,
         "project_id": job.project,
         "status": job_word(job, record.run),
@@ -131,16 +131,17 @@ def duration_ms(run: Run) -> int | None:
     return max(0, milliseconds(run.finished_at - run.started_at))
 
 
-def _when(record: JobRecord) -> dict[str, Any]:
-    terms = record.job.terms
+def when(terms: Terms, *, one_shot: bool) -> dict[str, Any]:
+    """A job's fields that say when it runs."""
     return {
-        "schedule": "now" if one_shot(record) and terms.schedule == "on-demand" else terms.schedule,
+        "schedule": "now" if one_shot and terms.schedule == "on-demand" else terms.schedule,
         "timezone": terms.timezone,
         "starts_at": instant(terms.starts_at),
     }
 
 
-def _how(task: Task) -> dict[str, Any]:
+def how(task: Task) -> dict[str, Any]:
+    """A job's fields that say how it is executed."""
     retry = task.retry
     return {
         "priority": task.priority,
@@ -156,7 +157,8 @@ def _how(task: Task) -> dict[str, Any]:
     }
 
 
-def _exceptions(terms: Terms) -> dict[str, Any]:
+def exceptions_of(terms: Terms) -> dict[str, Any]:
+    """A job's fields that say what happens when something comes in between."""
     return {
         "misfire": {"grace_ms": milliseconds(terms.misfire.grace), "policy": terms.misfire.policy},
         "overlap": terms.overlap,

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 
-from mainspring.api.body import answer, read_values
+from mainspring.api.body import answer, read_fields
 from mainspring.api.composing import Timing, timing_of
 from mainspring.api.operations import operation
 from mainspring.api.representation import instant
@@ -29,7 +29,7 @@ def schedules_router(services: Services) -> APIRouter:
 
     @router.post("/preview", **operation("Show the next fire times", Preview, body=PreviewRequest, errors=(413, 415)))
     async def preview_schedule(request: Request) -> Response:
-        wanted = read_as(PreviewRequest, await read_values(request))
+        wanted = read_as(PreviewRequest, await read_fields(request))
         timing = _timing(wanted.schedule, wanted.timezone, wanted.starts_at, wanted.dst)
         moments = islice(_moments(timing, await services.ports.views.now()), wanted.count)
         terms = timing.terms

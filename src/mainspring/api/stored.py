@@ -7,7 +7,7 @@ from mainspring.domain.job import Job, NewJob, Terms
 from mainspring.domain.run import NewRun, Run, State
 from mainspring.ports.views import JobRecord
 
-_PLAIN = Terms(schedule="now")
+PLAIN = Terms(schedule="now")
 
 
 def stored_record(item: NewRun | NewJob, at: datetime) -> JobRecord:
@@ -24,7 +24,7 @@ def stored_record(item: NewRun | NewJob, at: datetime) -> JobRecord:
         project=run.project,
         name=run.name,
         key=run.key,
-        terms=_PLAIN if run.spec is None else Terms.from_json(run.spec),
+        terms=PLAIN if run.spec is None else Terms.from_json(run.spec),
         next_fire_at=run.wake_at,
         active_run=RunId(run.id),
     )

@@ -8,17 +8,18 @@ from dataclasses import dataclass
 
 from mainspring.api.coalescer import Coalescer
 from mainspring.api.composing import compose, with_blob
-from mainspring.api.document import Members, read_object
+from mainspring.api.document import Document, read_object, write_json
 from mainspring.api.lanes import Lanes
+from mainspring.api.rendering import stored_text
+from mainspring.api.representation import shown_job
 from mainspring.api.requests import InvalidFields, JobRequest, read_request
-from mainspring.api.stored import stored_record
 from mainspring.domain.ids import DEFAULT_OWNER, RANDOM_BITS, JobId, Lane
 from mainspring.domain.job import NewJob
 from mainspring.domain.run import Key, NewRun
 from mainspring.errors import Invalid, KeyConflict
 from mainspring.ports.blobs import Blobs
 from mainspring.ports.time import Clock, Random
-from mainspring.ports.views import JobRecord, Views
+from mainspring.ports.views import Views
 from mainspring.ports.work import Added, Addition, Work
 
 MAX_INLINE = 4096
@@ -31,7 +32,7 @@ _AT_ONCE = 100
 Item = NewRun | NewJob
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Submission:
     """A request with its payload as it was written, and who sent it."""
 
@@ -46,14 +47,14 @@ class Submission:
         return cls.of(read_object(body), owner=owner, key=key)
 
     @classmethod
-    def of(cls, members: Members, *, owner: str | None = None, key: str | None = None) -> "Submission":
+    def of(cls, document: Document, *, owner: str | None = None, key: str | None = None) -> "Submission":
         """The same from an object that was read."""
-        request = read_request({name: member.value for name, member in members.items()})
+        request = read_request(document.fields)
         return cls(
-            request=request,
-            payload=members["payload"].text.encode() if "payload" in members else b"null",
-            owner=_agreed("owner", request.owner, owner) or DEFAULT_OWNER,
-            key=_agreed("key", request.key, key),
+            request,
+            b"null" if document.payload is None else document.payload,
+            _agreed("owner", request.owner, owner) or DEFAULT_OWNER,
+            _agreed("key", request.key, key),
         )
 
     @property
@@ -65,16 +66,14 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """The job as it is stored, its payload's text (None where that wasn't looked up), and whether it is new."""
+    """A job that is stored, and whether it is new."""
 
-    record: JobRecord
-    payload: bytes | None
+    id: JobId
+    owner: str
+    version: int
+    text: bytes
+    """The whole job as the wire shows it."""
     created: bool
-
-    @property
-    def id(self) -> JobId:
-        """The job's id."""
-        return self.record.job.id
 
 
 class Submissions:
@@ -93,31 +92,34 @@ class Submissions:
 
     async def submit(self, submission: Submission) -> Submitted:
         """Store it once; a repeated key answers with the first job, or raises KeyConflict for another body."""
-        lane = await self._lanes.of(submission.request)
+        lane = self._lanes.at_hand(submission.request) or await self._lanes.of(submission.request)
         item = await self._with_payload_aside(submission, self._composed(submission, lane))
         added = await self._adding.put(item)
         if added.kind is Addition.CONFLICT:
             raise KeyConflict(_conflict(submission, added))
         return _created(submission, item, added) or await self._existing(submission, added)
 
-    async def submit_all(self, batch: Sequence[Members], owner: str | None) -> Sequence[Submitted]:
+    async def submit_all(self, batch: Sequence[Document], owner: str | None) -> Sequence[Submitted]:
         """Store all or nothing, answered in their order; InvalidFields names what is wrong by its index."""
         submissions, items = await self._validated(batch, owner)
-        items = [await self._with_payload_aside(*each) for each in zip(submissions, items, strict=True)]
+        for index, submission in enumerate(submissions):
+            if len(submission.payload) > MAX_INLINE:
+                items[index] = await self._with_payload_aside(submission, items[index])
         answers = await self._work.add(items, together=True)
         for index, (submission, added) in enumerate(zip(submissions, answers, strict=True)):
             if added.kind is Addition.CONFLICT:
                 raise KeyConflict(f"jobs.{index}: {_conflict(submission, added)}; nothing was stored")
         return await self._all_submitted(submissions, items, answers)
 
-    async def _validated(self, batch: Sequence[Members], owner: str | None) -> tuple[list[Submission], list[Item]]:
+    async def _validated(self, batch: Sequence[Document], owner: str | None) -> tuple[list[Submission], list[Item]]:
         submissions: list[Submission] = []
         items: list[Item] = []
         faults: dict[str, str] = {}
-        for index, members in enumerate(batch):
+        for index, document in enumerate(batch):
             try:
-                submission = Submission.of(members, owner=owner)
-                items.append(self._composed(submission, await self._lanes.of(submission.request)))
+                submission = Submission.of(document, owner=owner)
+                lane = self._lanes.at_hand(submission.request) or await self._lanes.of(submission.request)
+                items.append(self._composed(submission, lane))
                 submissions.append(submission)
             except Invalid as error:
                 faults.update(_faults(index, error))
@@ -135,11 +137,11 @@ class Submissions:
         found: list[Submitted] = []
         for start in range(0, len(items), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
-            rows = zip(submissions[part], items[part], answers[part], strict=True)
-            known = [(submission, _created(submission, item, added), added) for submission, item, added in rows]
-            missing = [self._existing(submission, added) for submission, created, added in known if created is None]
-            looked_up = iter(await asyncio.gather(*missing))
-            found.extend(created or next(looked_up) for _, created, _ in known)
+            known = list(map(_created, submissions[part], items[part], answers[part]))
+            missing = [index for index, created in enumerate(known, start) if created is None]
+            asked = [self._existing(submissions[index], answers[index]) for index in missing]
+            looked_up = iter(await asyncio.gather(*asked))
+            found.extend(created or next(looked_up) for created in known)
         return found
 
     def _composed(self, submission: Submission, lane: Lane) -> Item:
@@ -163,18 +165,20 @@ class Submissions:
         record = await self._views.job(JobId(added.id))
         if record is None:
             raise KeyConflict(
-                f"the key {submission.key!r} belongs to job {added.id}, which was deleted; choose another"
+                f"the key {submission.key!r} belongs to job {added.id}, which was deleted; choose another key"
             )
-        task = record.job.task
-        payload = task.payload if task.blob is None else await self._blobs.get(task.blob)
-        return Submitted(record, payload, created=added.kind is Addition.CREATED)
+        job = record.job
+        payload = job.task.payload if job.task.blob is None else await self._blobs.get(job.task.blob)
+        text = write_json(shown_job(record, payload))
+        return Submitted(job.id, job.owner, job.version, text, added.kind is Addition.CREATED)
 
 
 def _created(submission: Submission, item: Item, added: Added) -> Submitted | None:
     """The answer for a new job, if the store said enough to give it."""
     if added.kind is not Addition.CREATED or added.at is None:
         return None
-    return Submitted(stored_record(item, added.at), submission.payload, created=True)
+    text = stored_text(item, added.at, submission.payload)
+    return Submitted(JobId(added.id), submission.owner, 1, text, created=True)
 
 
 def _conflict(submission: Submission, added: Added) -> str:

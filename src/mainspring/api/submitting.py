@@ -4,6 +4,7 @@ A single submission is the request that comes in numbers, so that it is an appli
 framework's machinery around it; the OpenAPI document describes it all the same.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,20 +13,21 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from mainspring.api.body import read_body, receive_body
-from mainspring.api.caller import Caller, Requester, caller_of
+from mainspring.api.caller import Requester, caller_of
 from mainspring.api.document import read_objects, write_json
 from mainspring.api.operations import operation, request_body, responses
 from mainspring.api.preconditions import tag
 from mainspring.api.problems import problem_of
-from mainspring.api.representation import shown_job
 from mainspring.api.requests import InvalidFields, JobRequest
 from mainspring.api.schemas.jobs import MAX_BATCH, Batch, BatchAnswer, Job
 from mainspring.api.services import Services
-from mainspring.api.submission import MAX_INLINE, Submission, Submitted
+from mainspring.api.submission import Submission, Submitted
 from mainspring.errors import MainspringError
 
 MAX_BATCH_BODY = 32 * 1024 * 1024
 PATH = "/api/v1/jobs"
+MAX_NOTED = 8192
+"""How long a job's text may be to stand in the audit as it is."""
 _KEY = b"idempotency-key"
 _LONGEST_KEY = 200
 
@@ -50,18 +52,17 @@ class SubmitJob:
         key = _key(scope)
         body = await receive_body(scope, receive)
         submitted = await self._submissions.submit(Submission.read(body, owner=caller.visible, key=key))
-        text = write_json(shown_job(submitted.record, submitted.payload))
         if submitted.created:
-            await self._note(caller, submitted, text)
-        job = submitted.record.job
-        headers = {"Location": f"{PATH}/{job.id}", "ETag": tag(job.version, text)}
-        return Response(text, 201 if submitted.created else 200, headers, media_type="application/json")
-
-    async def _note(self, caller: Caller, submitted: Submitted, text: bytes) -> None:
-        job = submitted.record.job
-        long = submitted.payload is not None and len(submitted.payload) > MAX_INLINE
-        after = write_json({**shown_job(submitted.record, None), "payload_blob": job.task.blob}) if long else text
-        await self._trail.note(caller, "job.create", f"job:{job.id}", owner=job.owner, job_id=job.id, after=after)
+            await self._trail.note(
+                caller,
+                "job.create",
+                f"job:{submitted.id}",
+                owner=submitted.owner,
+                job_id=submitted.id,
+                after=_brief(submitted),
+            )
+        headers = {"Location": f"{PATH}/{submitted.id}", "ETag": tag(submitted.version, submitted.text)}
+        return Response(submitted.text, 201 if submitted.created else 200, headers, media_type="application/json")
 
 
 def submit_route(services: Services) -> Route:
@@ -107,12 +108,19 @@ def batch_router(services: Services) -> APIRouter:
         created = [each for each in submitted if each.created]
         if created:
             await services.trail.note(
-                caller, "job.create_batch", "jobs", owner=created[0].record.job.owner, after=_account(created)
+                caller, "job.create_batch", "jobs", owner=created[0].owner, after=_account(created)
             )
-        items = b",".join(write_json(shown_job(each.record, each.payload)) for each in submitted)
+        items = b",".join([each.text for each in submitted])
         return Response(b'{"items":[' + items + b"]}", 201, media_type="application/json")
 
     return router
+
+
+def _brief(submitted: Submitted) -> bytes:
+    """A job as the audit keeps it: whole, unless its payload is long; the job itself has that."""
+    if len(submitted.text) <= MAX_NOTED:
+        return submitted.text
+    return write_json({**json.loads(submitted.text), "payload": "left out"})
 
 
 def _account(created: Sequence[Submitted]) -> dict[str, Any]:
