@@ -147,7 +147,7 @@ def _command_section(name: str, command: Any) -> str:
     talks = names >= TARGET.keys()
     shared = {*TARGET, "as_json"} if talks else of_settings.keys()
     own = [each for each in command.params if each.name not in shared]
-    arguments = " ".join(each.metavar for each in own if each.param_type_name == "argument")
+    arguments = " ".join(_argument(each) for each in own if each.param_type_name == "argument")
     usage = [f"{f'{name} {arguments}'.strip()} [OPTIONS]", *_examples(command)]
     text = f"## {name}\n\n{command.help}\n\n```text\n{NEWLINE.join(usage)}\n```\n"
     if own:
@@ -159,6 +159,11 @@ def _command_section(name: str, command: Any) -> str:
         links = ", ".join(f"[{PARTS[part][0]}](settings.md#{PARTS[part][0].lower()})" for part in parts)
         text += f"\nSettings: {links}.\n"
     return text
+
+
+def _argument(parameter: Any) -> str:
+    name = f"{parameter.metavar}..." if parameter.nargs == -1 else str(parameter.metavar)
+    return name if parameter.required else f"[{name}]"
 
 
 def _examples(command: Any) -> list[str]:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 
-import mainspring
 from mainspring.cli.options import examples
 from mainspring.errors import ConfigurationError
 
@@ -31,5 +30,5 @@ def bench(context: typer.Context) -> None:
 
 def checkout() -> Path | None:
     """The repository that this package is run from, if it is."""
-    root = Path(mainspring.__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     return root if (root / "benchmarks" / "__main__.py").is_file() else None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mainspring.cli.printing import Printer
     from mainspring.cli.server import Server
 
-Ids = Annotated[list[UUID] | None, typer.Argument(metavar="[ID]...", help="Ids of executions.", show_default=False)]
+Ids = Annotated[list[UUID] | None, typer.Argument(metavar="ID", help="Ids of executions.", show_default=False)]
 OfJob = Annotated[UUID | None, typer.Option("--job", metavar="ID", help="Only of this job.")]
 OfHandler = Annotated[str | None, typer.Option("--handler", metavar="NAME", help="Only with this handler.")]
 OfFingerprint = Annotated[
@@ -111,7 +111,7 @@ async def discard(
     server: "Server",
     show: "Printer",
     *,
-    executions: Annotated[list[UUID], typer.Argument(metavar="ID...", help="Ids of executions.", show_default=False)],
+    executions: Annotated[list[UUID], typer.Argument(metavar="ID", help="Ids of executions.", show_default=False)],
 ) -> None:
     """Take dead letters off the list; the executions stay in history."""
     for execution in executions:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mainspring.cli.server import Server
 
 Id = Annotated[UUID, typer.Argument(metavar="ID", help="The job's id, as `job list` shows it.", show_default=False)]
-Ids = Annotated[list[UUID], typer.Argument(metavar="ID...", help="Ids of jobs.", show_default=False)]
+Ids = Annotated[list[UUID], typer.Argument(metavar="ID", help="Ids of jobs.", show_default=False)]
 
 jobs = typer.Typer(help="Add, find and steer jobs.", no_args_is_help=True)
 

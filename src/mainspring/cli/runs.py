@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mainspring.cli.server import Server
 
 Id = Annotated[UUID, typer.Argument(metavar="ID", help="The execution's id.", show_default=False)]
-Ids = Annotated[list[UUID], typer.Argument(metavar="ID...", help="Ids of executions.", show_default=False)]
+Ids = Annotated[list[UUID], typer.Argument(metavar="ID", help="Ids of executions.", show_default=False)]
 
 LOOK_AGAIN = 1.0
 """Seconds after which one looks for oneself, whatever the server has told."""

@@ -1,0 +1,111 @@
+import os
+import shutil
+import socket
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from mainspring.cli import local_checks
+from mainspring.cli.cluster_checks import _clock, _workers
+from mainspring.cli.findings import Level
+from mainspring.wiring.settings import Settings
+from tests.cli.commands import Command, serving
+
+
+def levels(command: Command, *flags: str, code: int = 0) -> dict[str, tuple[str, str]]:
+    said = command("doctor", "--port", "0", *flags, "--json", code=code)
+    return {line["check"]: (line["level"], f"{line['detail']}; {line['next']}") for line in said.lines()}
+
+
+def test_a_store_that_nobody_made_is_a_warning_and_stays_unmade(command: Command, tmp_path: Path) -> None:
+    found = levels(command, "--data", "nowhere")
+    assert found["store"][0] == "warn"
+    assert "mainspring migrate" in found["store"][1]
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_store_without_processes_is_told_how_to_get_them(on_store: Command) -> None:
+    found = levels(on_store)
+    assert found["store"][0] == "ok"
+    assert found["workers"][0] == found["schedulers"][0] == "warn"
+    assert "'mainspring worker'" in found["workers"][1]
+
+
+def test_a_healthy_server_has_nothing_but_ok(on_server: Command) -> None:
+    said = on_server("doctor")
+    assert {line.split()[0] for line in said.out.splitlines()} == {"ok"}
+    assert "slots are busy" in said.out
+
+
+def test_handlers_that_nobody_ever_had_are_named(on_store: Command) -> None:
+    on_store("job", "add", "never.seen", "--allow-unknown-handler", "--schedule", "in 1h")
+    assert "never.seen" in levels(on_store)["handlers"][1]
+
+
+def test_lanes_that_nobody_serves_are_named(command: Command, tmp_path: Path) -> None:
+    with serving(tmp_path) as url:
+        on_server = command.on("--url", url)
+        on_server("job", "add", "test.echo", "--lane", "lonely", "--schedule", "in 1h")
+        said = on_server("doctor").out
+    [line] = [line for line in said.splitlines() if " lanes: " in line]
+    assert line.startswith("warn")
+    assert "'lonely'" in line
+
+
+def test_a_file_that_is_no_store_fails(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "mainspring.db").write_text("this is a letter " * 1000)
+    level, text = levels(command, "--data", str(tmp_path), code=1)["store"]
+    assert level == "fail"
+    assert "mainspring.db" in text
+
+
+def test_a_port_that_something_else_uses_fails(on_store: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        said = on_store("doctor", "--port", port, code=1)
+    assert f"fail  port {port}: something else uses it on 127.0.0.1; choose another with --port" in said.out
+
+
+def test_a_port_that_we_use_is_well(on_store: Command, server_url: str) -> None:
+    port = server_url.rpartition(":")[2]
+    assert f"ok    port {port}: a Mainspring answers" in on_store("doctor", "--port", port).out
+
+
+def test_an_address_that_others_reach_fails_without_keys(on_store: Command) -> None:
+    found = levels(on_store, "--host", "0.0.0.0", code=1)  # noqa: S104 - that is the point
+    assert found["access"][0] == "fail"
+
+
+def test_a_folder_that_is_a_file_fails(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("")
+    found = levels(command, "--data", "data", code=1)
+    assert found["data folder"][0] == "fail"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_folder_that_can_not_be_written_fails(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir(mode=0o500)
+    assert levels(command, "--data", "data", code=1)["data folder"][0] == "fail"
+
+
+@pytest.mark.parametrize(("free", "level"), [(10**12, Level.OK), (10**8, Level.WARN), (10**6, Level.FAIL)])
+def test_space_runs_out_in_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, level: Level) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: type("Usage", (), {"free": free}))
+    found = {finding.subject: finding.level for finding in local_checks.checked(Settings(data=tmp_path, ports=()))}
+    assert found["space"] is level
+
+
+def test_clocks_that_differ_are_told() -> None:
+    now = datetime(2030, 1, 1, tzinfo=UTC)
+    assert _clock({"database": {"time": "2030-01-01T00:00:01Z"}}, now).level is Level.OK
+    wrong = _clock({"database": {"time": "2030-01-01T00:00:09Z"}}, now + timedelta(seconds=1))
+    assert wrong.level is Level.WARN
+    assert "-8.0 s" in wrong.text
+    assert _workers([{"id": "w", "clock_skew_ms": 5000, "executing": 0, "capacity": 1}]).level is Level.WARN
+
+
+def test_a_server_that_is_away_is_told_at_once(command: Command) -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        command("doctor", "--url", f"http://127.0.0.1:{bound.getsockname()[1]}", code=6)
