@@ -18,6 +18,7 @@ ROW = re.compile(r"^\| `(?P<name>[a-z-]+)` \| .* \| (?P<noticed>\w+) \| (?P<seed
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("ablation", ABLATIONS, ids=lambda ablation: ablation.name)
 def test_an_ablation_is_found(ablation: Ablation) -> None:
     found = find(ablation)

@@ -29,7 +29,7 @@ def test_schedules_that_hold_end_well() -> None:
 def test_a_failure_shows_the_property_the_events_before_it_and_how_to_repeat_it() -> None:
     result = CliRunner().invoke(app, ["simulate", "--seeds", "1", "--jobs", "1", "--ablation", "claim-without-fence"])
     assert result.exit_code == 1
-    assert "P5, fences grow with every hand-over" in result.stdout
+    assert "P5, fences of runs and locks grow" in result.stdout
     assert "work.claim" in result.stdout
     assert "mainspring simulate --trace 1 --ablation claim-without-fence" in result.stdout
 
