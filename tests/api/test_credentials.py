@@ -3,12 +3,15 @@ from datetime import timedelta
 
 import aiohttp
 import pytest
+from fastapi import FastAPI
 
 from mainspring.adapters.sqlite.store import SqliteStore
 from mainspring.api.access import Access, GivenKey
+from mainspring.api.app import create_app
 from mainspring.api.ports import ApiPorts
 from mainspring.ports.keys import Scope
 from tests.api.keyed import PATIENCE, bearer, closed, guarded, status, stored_key
+from tests.api.serving import served
 
 JOBS = "/api/v1/jobs"
 JOB = {"handler": "test.echo"}
@@ -143,3 +146,14 @@ async def test_a_full_quota_refuses_new_runs_only(ports: ApiPorts) -> None:
         assert [await status(client, JOBS, "POST", json=later) for _ in range(3)] == [201, 201, 429]
         assert await status(client, JOBS) == 200
         assert await status(client, JOBS, "POST", json=later, headers={"X-User-ID": "other"}) == 201
+
+
+async def test_a_mounted_api_is_guarded_by_the_same_paths(ports: ApiPorts, store: SqliteStore) -> None:
+    outer = FastAPI()
+    outer.mount("/scheduler", create_app(ports))
+    text, _ = await stored_key(store, "ann", Scope.WRITE)
+    async with served(outer) as client:
+        assert await status(client, "/scheduler/api/v1/jobs") == 401
+        assert await status(client, "/scheduler/api/v1/jobs", headers=bearer(text)) == 200
+        assert await status(client, "/scheduler/api/v1/audit", headers=bearer(text)) == 403
+        assert await status(client, "/scheduler/healthz") == 200

@@ -10,7 +10,7 @@ from starlette.types import Scope as Request
 
 from mainspring.api.access import Access
 from mainspring.api.caller import OWNER_HEADER, Caller, remember
-from mainspring.api.keyring import BELIEVED, Holder, KeyRing
+from mainspring.api.keyring import Holder, KeyRing
 from mainspring.api.problems import problem, problem_of
 from mainspring.errors import MainspringError
 from mainspring.ports.keys import Keys, Scope
@@ -44,11 +44,10 @@ class Credentials:
         self._app = app
         self._open_without_keys = access.open_without_keys
         self._ring = KeyRing(keys, clock, access.keys)
-        self._clock = clock
 
     async def __call__(self, scope: Request, receive: Receive, send: Send) -> None:
         """Answer for the application, or let it answer."""
-        if scope["type"] != "http" or scope["path"] in PUBLIC:
+        if scope["type"] != "http" or path_of(scope) in PUBLIC:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
@@ -88,19 +87,15 @@ class Credentials:
 
     def _while_valid(self, token: str, send: Send) -> Send:
         """Send as long as the key is good: a stream must not go on for somebody whose key was revoked."""
-        checked_at = self._clock.monotonic()
         over = False
 
         async def checked(message: Message) -> None:
-            nonlocal checked_at, over
-            if over:
-                return
-            if message.get("more_body") and self._clock.monotonic() - checked_at >= BELIEVED:
-                checked_at = self._clock.monotonic()
-                if not await self._still_held(token):
-                    over = True
-                    message = {"type": "http.response.body", "body": b"", "more_body": False}
-            await send(message)
+            nonlocal over
+            if not over and message.get("more_body") and not await self._still_held(token):
+                over = True
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+            if not over:
+                await send(message)
 
         return checked
 
@@ -109,6 +104,12 @@ class Credentials:
             return await self._ring.holder(token) is not None
         except MainspringError:
             return True  # nobody can say now; whoever has something to send will ask again
+
+
+def path_of(scope: Request) -> str:
+    """The path within our application, wherever it is mounted."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
 
 
 def _token(headers: Headers) -> str | None:
@@ -129,7 +130,7 @@ def _check_owner(headers: Headers, holder: Holder) -> None:
 
 
 def _check_scope(scope: Request, holder: Holder) -> None:
-    path = scope["path"].rstrip("/")
+    path = path_of(scope).rstrip("/")
     needed = Scope.READ if scope["method"] in _READING or path in _READING_PATHS else Scope.WRITE
     if path in _ADMIN_PATHS:
         needed = Scope.ADMIN

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mainspring.api.access import Access
 from mainspring.api.caller import caller_of
-from mainspring.api.credentials import PUBLIC
+from mainspring.api.credentials import PUBLIC, path_of
 from mainspring.api.problems import problem, problem_of
 from mainspring.errors import MainspringError
 from mainspring.ports.time import Clock
@@ -86,7 +86,7 @@ class Limits:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer for the application, or let it answer."""
         limited = self._rate is not None or self._quota is not None
-        if limited and scope["type"] == "http" and scope["path"] not in PUBLIC:
+        if limited and scope["type"] == "http" and path_of(scope) not in PUBLIC:
             try:
                 refusal = await self._refusal(HttpRequest(scope))
             except MainspringError as error:
