@@ -13,6 +13,7 @@ def main() -> None:
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     namespace: dict[str, object] = {"__name__": "__main__"}
+    sys.path[0] = ""  # modules are found in the current folder, as at a reader's own prompt
     for request in sys.stdin:
         print(json.dumps(run(json.loads(request), namespace)), file=replies, flush=True)
 
