@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.cli.runs import news
-from tests.cli.commands import PROGRAM, Command, typed
+from tests.cli.commands import PROGRAM, Command, serving, typed
 
 FAILING = ("test.delay", "--payload", '{"durationMs": 1, "shouldFail": true, "failMessage": "on purpose"}')
 
@@ -41,6 +41,13 @@ def test_waiting_has_an_end(on_server: Command) -> None:
 def test_waiting_where_nobody_works_says_so(on_store: Command) -> None:
     said = on_store("job", "add", "test.echo", "--wait", "--wait-timeout", "1s", code=1)
     assert "no worker is alive" in said.err
+
+
+def test_a_store_can_be_used_beside_the_server_that_works_on_it(command: Command, tmp_path: Path) -> None:
+    with serving(tmp_path) as url:
+        run = command("job", "add", "test.echo", "--wait", "--json", "--data", str(tmp_path / "data")).json()
+        assert run["status"] == "COMPLETED"
+        assert command("run", "show", run["id"], "--json", "--url", url).json() == run
 
 
 def test_an_execution_is_listed_and_shown_with_its_attempts(on_server: Command) -> None:

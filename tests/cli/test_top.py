@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import pytest
 
+from mainspring.cli.live import Rate
 from tests.cli.commands import PROGRAM, Command
 
 
@@ -16,18 +17,28 @@ def test_one_frame_shows_figures_workers_and_executions(on_server: Command) -> N
     said = on_server("top", "--once").out
     assert run["id"] in said
     assert "COMPLETED" in said
-    assert "1 workers" in said
+    assert "workers: 1, schedulers: 1" in said
+    assert " completed" in said
     assert max(map(len, said.splitlines())) <= 140
 
 
 def test_a_frame_without_anything_going_on(on_store: Command) -> None:
     said = on_store("top", "--once").out
     assert "no worker is alive" in said
+    assert "Mainspring sqlite:///" in said
     assert "nothing has run yet" in said
 
 
 def test_programs_get_the_frame_as_json(on_server: Command) -> None:
-    assert on_server("top", "--json").json().keys() == {"health", "workers", "executions"}
+    assert on_server("top", "--json").json().keys() == {"health", "metrics", "workers", "executions"}
+
+
+def test_the_rate_is_that_of_the_last_seconds() -> None:
+    rate = Rate()
+    assert rate.of(100, now=0.0) is None
+    assert rate.of(110, now=1.0) == 10.0
+    assert {rate.of(100 + 10 * second, now=float(second)) for second in range(2, 10)} == {10.0}
+    assert rate.of(190, now=14.0) == 0.0
 
 
 def press_q(_: subprocess.Popen[bytes], terminal: int) -> None:

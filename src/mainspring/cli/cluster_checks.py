@@ -20,7 +20,7 @@ async def checked(server: Server) -> Sequence[Finding]:
     middle = asked_at + (datetime.now(UTC) - asked_at) / 2
     if health.get("status") != "healthy":
         detail = health.get("database", {}).get("detail", "no reason given")
-        return [fail("health", f"{server.url} says that its store is away: {detail}", "see to the store")]
+        return [fail("health", f"{server.place} says that its store is away: {detail}", "see to the store")]
     found = [ok("health", "the API answers, and its store"), _clock(health, middle)]
     workers = [each async for each in server.listed("/workers", None)]
     found += [_workers(workers), *[each async for each in _lanes(server, workers)], _dead(health)]

@@ -20,28 +20,40 @@ async def looked(server: Server, rows: int) -> Mapping[str, Any]:
     """What is going on right now."""
     return {
         "health": await server.health(),
+        "metrics": await server.metrics(),
         "workers": [each async for each in server.listed("/workers", None)],
         "executions": [each async for each in server.listed("/executions", rows)],
     }
 
 
-def drawn(seen: Mapping[str, Any], url: str) -> RenderableType:
-    """The frame for people."""
-    health, workers, executions = seen["health"], seen["workers"], seen["executions"]
-    database, queue = health.get("database", {}), health.get("queue", {})
-    now = instant_of(database.get("time")) or datetime.now(UTC)
+def ended(seen: Mapping[str, Any]) -> int:
+    """How many executions have ended since the store began."""
+    totals: Mapping[str, int] = seen["metrics"].get("totals", {})
+    return sum(totals.get(word, 0) for word in ("completed", "failed", "cancelled"))
+
+
+def drawn(seen: Mapping[str, Any], url: str, rate: float | None = None) -> RenderableType:
+    """The frame for people; *rate* is how many executions ended a second of late."""
+    health, metrics, workers, executions = (seen[name] for name in ("health", "metrics", "workers", "executions"))
+    totals = metrics.get("totals", {})
+    now = instant_of(health.get("database", {}).get("time")) or datetime.now(UTC)
     return Group(
         _heading(url, str(health.get("status", "")), f"{now:%Y-%m-%d %H:%M:%S} UTC"),
         Columns(
             [
-                _figure("waiting", max(queue.get("live", 0) - queue.get("running", 0), 0), "cyan"),
-                _figure("running", queue.get("running", 0), "bold blue"),
-                _figure("dead letters", queue.get("dead_letters", 0), "bold red"),
-                _figure("workers", health.get("workers", 0), "green"),
-                _figure("schedulers", health.get("schedulers", 0), "green"),
+                _figure("waiting", metrics.get("waiting"), "cyan"),
+                _figure("running", metrics.get("running"), "bold blue"),
+                _figure("completed", totals.get("completed"), "green"),
+                _figure("failed", totals.get("failed"), "red"),
+                _figure("dead letters", metrics.get("dead_letters"), "bold red"),
+                _figure("ended a second", None if rate is None else round(rate), "bold"),
             ]
         ),
-        Panel(table(workers, WORKERS, now) if workers else "no worker is alive", title="workers", title_align="left"),
+        Panel(
+            table(workers, WORKERS, now) if workers else "no worker is alive",
+            title=f"workers: {len(workers)}, schedulers: {metrics.get('schedulers', 0)}",
+            title_align="left",
+        ),
         Panel(
             table(executions, _RUNS, now) if executions else "nothing has run yet",
             title="latest executions",
@@ -60,5 +72,7 @@ def _heading(url: str, status: str, time: str) -> Text:
     return Text.assemble(("Mainspring ", "bold"), url, " ", (status, style), " ", time, ("  q ends", "dim"))
 
 
-def _figure(name: str, value: int, style: str) -> Panel:
-    return Panel(Text.assemble((f"{value:,}", style if value else "dim"), f" {name}"))
+def _figure(name: str, value: int | None, style: str) -> Panel:
+    # Whoever sees only its own things isn't told of the whole.
+    text = "?" if value is None else f"{value:,}"
+    return Panel(Text.assemble((text, style if value else "dim"), f" {name}"))

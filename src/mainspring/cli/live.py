@@ -2,13 +2,15 @@
 
 import asyncio
 import sys
+import time
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from rich.console import Console
 from rich.live import Live
 
-from mainspring.cli.frame import drawn, failing, looked
+from mainspring.cli.frame import drawn, ended, failing, looked
 from mainspring.cli.server import Server
 from mainspring.cli.waiting import stir, stirred
 from mainspring.client.errors import Unavailable
@@ -19,16 +21,37 @@ AT_MOST_EVERY = 0.2
 """Seconds between two looks, however much is told."""
 
 
+WINDOW = 5.0
+"""Seconds over which the rate is taken."""
+
+
+class Rate:
+    """How fast a total grows, over the last seconds."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def of(self, total: int, now: float) -> float | None:
+        """The rate with *total* at *now*; None before there was time to see it grow."""
+        self._seen.append((now, total))
+        while len(self._seen) > 2 and now - self._seen[1][0] >= WINDOW:  # noqa: PLR2004 - a beginning and an end
+            self._seen.popleft()
+        then, before = self._seen[0]
+        return (total - before) / (now - then) if now > then else None
+
+
 async def watch(server: Server, console: Console, rows: int) -> None:
     """Draw until q is typed or Ctrl-C comes."""
     try:
         async with stirred(server) as stirring, _key_pressed("q", stirring) as pressed:
             with Live(console=console, screen=True, auto_refresh=False) as live:
+                rate = Rate()
                 while not pressed.is_set():
                     try:
-                        frame = drawn(await looked(server, rows), server.url)
+                        seen = await looked(server, rows)
+                        frame = drawn(seen, server.place, rate.of(ended(seen), time.monotonic()))
                     except Unavailable as error:
-                        frame = failing(error, server.url)
+                        frame = failing(error, server.place)
                     live.update(frame, refresh=True)
                     await asyncio.sleep(AT_MOST_EVERY)
                     await stir(stirring, LOOK_AGAIN - AT_MOST_EVERY)

@@ -11,6 +11,14 @@ from mainspring.client.requests import query
 class Server(Client):
     """What `--json` prints and tables are made of comes from here; steering is the client's own."""
 
+    store: str | None = None
+    """The store behind it, if it is in this process."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        return self.store or self.url
+
     async def fetch(self, path: str, **params: object) -> Any:
         """What is there, as parsed JSON."""
         return await self._connection.get(path, query(**params))

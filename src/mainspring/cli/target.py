@@ -84,6 +84,7 @@ async def over(resources: "Resources", *, owner: str | None = None) -> AsyncIter
 
     application = create_app(await api_ports(resources), hosts=None, access=None)
     async with Server(LOCAL, owner=owner, transport=AsgiTransport(application), timeout=PATIENCE) as server:
+        server.store = resources.settings.shown_store
         yield server
 
 

@@ -35,6 +35,6 @@ async def top(
     if show.as_json:
         show.item(await looked(server, rows))
     elif once or not sys.stdout.isatty():
-        show.console.print(drawn(await looked(server, rows), server.url), width=min(show.console.width, WIDEST))
+        show.console.print(drawn(await looked(server, rows), server.place), width=min(show.console.width, WIDEST))
     else:
         await watch(server, show.console, rows)
