@@ -10,6 +10,7 @@ from mainspring.adapters.system.clock import SystemClock
 from mainspring.api.app import create_app
 from mainspring.api.ports import ApiPorts
 from mainspring.domain.ids import DEFAULT_LANE, Lane
+from tests.api.calling import Api, calling
 from tests.api.serving import served
 
 BUILTIN = {"test.echo": DEFAULT_LANE, "slow.one": Lane("slow")}
@@ -45,3 +46,9 @@ def ports(store: SqliteStore) -> ApiPorts:
 async def client(ports: ApiPorts) -> AsyncIterator[aiohttp.ClientSession]:
     async with served(create_app(ports)) as session:
         yield session
+
+
+@pytest.fixture
+async def api(ports: ApiPorts) -> AsyncIterator[Api]:
+    async with calling(create_app(ports)) as called:
+        yield called

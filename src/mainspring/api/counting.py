@@ -45,10 +45,16 @@ class Counting:
 
 
 def _template(scope: Scope) -> str:
-    """The path with the names of its parameters in place of their values; only that it is another if there is none."""
+    """The path with the names of its parameters in place of their values; only that it is another if there is none.
+
+    A route may stand in a router with a prefix: what the route itself says is then the end of the path.
+    """
     if scope.get("endpoint") is None:
         return "other"
     path: str = scope["path"]
-    for name, value in scope.get("path_params", {}).items():
-        path = path.replace(str(value), f"{{{name}}}", 1)
-    return path
+    names = scope.get("path_params")
+    template: str | None = getattr(scope.get("route"), "path_format", None)
+    if not names or template is None:
+        return "other" if names else path
+    end = template.format_map(names)
+    return path.removesuffix(end) + template if path.endswith(end) else "other"
