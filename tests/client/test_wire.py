@@ -13,6 +13,7 @@ from mainspring.client import Client
 from mainspring.client.asgi import Application
 from mainspring.client.errors import Unreachable
 from mainspring.client.retrying import Retrying
+from mainspring.client.wire import WireTransport
 
 ONCE = Retrying(tries=1)
 Handle = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -65,15 +66,19 @@ async def test_connections_are_used_again() -> None:
     connections[0].close()
 
 
-async def test_a_connection_that_the_server_has_closed_is_not_used_again() -> None:
+@pytest.mark.parametrize("announced", [b"Connection: close\r\n", b""])
+async def test_a_connection_that_the_server_has_closed_is_not_used_again(announced: bytes) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + announced + b"\r\n{}")
         writer.close()
 
-    async with answering(handle) as url, Client(url, retrying=ONCE) as client:
+    transport = WireTransport()
+    async with answering(handle) as url, Client(url, retrying=ONCE, transport=transport) as client:
         for _ in range(3):
             assert await client.metrics() == {}
+            while any(wire.alive for wires in transport._idle.values() for wire in wires):  # noqa: ASYNC110 - the loop itself notices
+                await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", b"nonsense\r\n\r\n"])

@@ -13,6 +13,8 @@ class EventReader:
         self.last_event_id = last_event_id
         self.retry_ms: int | None = None
         """The pause before a new connection that the server asked for."""
+        self._next_id = last_event_id
+        """Counts once its event is complete: whoever goes on after it must have seen it."""
         self._type = ""
         self._data: list[str] = []
 
@@ -27,7 +29,7 @@ class EventReader:
 
     def break_off(self) -> None:
         """Forget an event that the connection ended in the middle of."""
-        self._type, self._data = "", []
+        self._type, self._data, self._next_id = "", [], self.last_event_id
 
     def _take(self, name: str, value: str) -> None:
         if name == "data":
@@ -35,12 +37,13 @@ class EventReader:
         elif name == "event":
             self._type = value
         elif name == "id" and "\0" not in value:
-            self.last_event_id = value
+            self._next_id = value
         elif name == "retry" and value.isdecimal():
             self.retry_ms = int(value)
 
     def _complete(self) -> Event | None:
         kind, lines = self._type or "message", self._data
+        self.last_event_id = self._next_id
         self.break_off()
         if not lines:
             return None
