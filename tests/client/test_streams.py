@@ -175,9 +175,10 @@ async def test_a_result_is_not_awaited_for_ever() -> None:
 class Locks:
     """One lock, as the wire contract has it."""
 
-    def __init__(self, *, held: bool = False, renewable: bool = True) -> None:
+    def __init__(self, *, held: bool = False, renewable: bool = True, garbled: bool = False) -> None:
         self.held = held
         self.renewable = renewable
+        self.garbled = garbled
         self.calls: list[str] = []
         self.renewed = asyncio.Event()
 
@@ -187,6 +188,8 @@ class Locks:
         body = json.loads(request.content)
         if verb == "renew":
             self.renewed.set()
+            if self.garbled:
+                return httpx.Response(200, content=b"<html>")
         if (verb == "acquire" and self.held) or (verb == "renew" and not self.renewable):
             return httpx.Response(409, headers={"Retry-After": "0"}, json={"detail": "held", "holder": "somebody"})
         lock = {"name": "name", "holder": body["holder"], "token": 7, "expires_at": "2030-01-01T00:00:00Z"}
@@ -214,6 +217,15 @@ async def test_a_lock_that_is_lost_stops_the_block() -> None:
                 await asyncio.Event().wait()
     assert "release" not in locks.calls
     assert asyncio.current_task().cancelling() == 0  # type: ignore[union-attr]  # a test is a task
+
+
+async def test_a_lock_whose_renewal_stays_unknown_is_lost_when_its_time_is_up() -> None:
+    locks = Locks(garbled=True)
+    async with Client(URL, transport=Server(locks=locks.answer)) as client:
+        with pytest.raises(LockLost):
+            async with client.lock("name", timedelta(milliseconds=30)):
+                await asyncio.Event().wait()
+    assert locks.calls.count("renew") > 1
 
 
 async def test_a_lock_that_stays_busy_says_who_holds_it() -> None:

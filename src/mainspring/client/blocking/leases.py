@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from mainspring.client.blocking.connection import Connection
 from mainspring.client.concurrency import Repeater, sleep
-from mainspring.client.errors import ApiError, Conflict, LockBusy, LockLost, NotFound
+from mainspring.client.errors import ClientError, Conflict, LockBusy, LockLost, NotFound
 from mainspring.client.models import HeldLock
 from mainspring.client.reading import read
 from mainspring.client.requests import milliseconds
@@ -81,7 +81,7 @@ class Lease:
             self._ask("renew", token=self.token, ttl_ms=milliseconds(self._ttl))
         except (Conflict, NotFound):
             self.lost = True
-        except ApiError:
+        except ClientError:
             # Unknown: the lock is good until its time is up, whoever answers or not.
             self.lost = time.monotonic() >= self._valid_until
         else:
@@ -91,7 +91,7 @@ class Lease:
     def _release(self) -> None:
         try:
             self._connection.post(f"{self._path}/release", {"holder": self.holder, "token": self.token})
-        except ApiError:
+        except ClientError:
             # It costs others the rest of the ttl, nothing more.
             return
 
