@@ -13,20 +13,23 @@ from mainspring.domain.ids import DEFAULT_LANE
 from mainspring.domain.outcome import Outcome, judge
 from mainspring.domain.run import Attempt
 from mainspring.testing.factories import a_session
+from tests.api.described import Described
 
 JOBS = "/api/v1/jobs"
 EXECUTIONS = "/api/v1/executions"
 
 
 class Api:
-    """Asks, and holds every answer to the status that is expected."""
+    """Asks, and holds every answer to the status that is expected and to the document that describes it."""
 
-    def __init__(self, client: httpx.AsyncClient) -> None:
+    def __init__(self, client: httpx.AsyncClient, described: Described) -> None:
         self.client = client
+        self.described = described
 
     async def ask(self, method: str, path: str, status: int, **options: Any) -> httpx.Response:
         response = await self.client.request(method, path, **options)
         assert response.status_code == status, response.text
+        self.described.check(response)
         return response
 
     async def get(self, path: str, status: int = 200, **options: Any) -> Any:
@@ -43,7 +46,7 @@ class Api:
 async def calling(app: FastAPI) -> AsyncIterator[Api]:
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-        yield Api(client)
+        yield Api(client, Described(app))
 
 
 async def claimed(store: SqliteStore) -> Attempt:

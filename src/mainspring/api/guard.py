@@ -39,12 +39,19 @@ class Guard:
         if self._hosts is not None and _name(host) not in self._hosts:
             return 403, "foreign_host", f"this server doesn't answer to the name {host!r}"
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and _place(origin) != host:
             return 403, "foreign_origin", f"pages of {origin!r} may not change anything here"
         has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
         media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
         if has_body and media_type != "application/json":
             return 415, "unsupported_media_type", "send the body as application/json"
+        return None
+
+
+def _place(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
         return None
 
 

@@ -7,6 +7,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from mainspring.api.operations import responses
 from mainspring.api.requests import JobRequest
 from mainspring.api.schemas import cluster, dead_letters, executions, jobs
 from mainspring.api.schemas.base import Problem
@@ -15,9 +16,9 @@ from mainspring.api.submitting import PATH, submit_operation
 _ABOUT = (
     "Lists are `{items, next}`, newest first; give `next` back as `cursor`. Times are RFC 3339 in UTC. Every error is "
     "a problem document (RFC 9457) whose `error` is a short code. Once an API key exists, send one as "
-    "`Authorization: Bearer ms_live_…`."
+    "`Authorization: Bearer ms_live_…`; before that, `X-User-ID` may say whose jobs are meant."
 )
-_TAKEN: tuple[type[BaseModel], ...] = (
+TAKEN: tuple[type[BaseModel], ...] = (
     JobRequest,
     jobs.Batch,
     jobs.JobUpdate,
@@ -27,7 +28,7 @@ _TAKEN: tuple[type[BaseModel], ...] = (
     cluster.Renew,
     cluster.Release,
 )
-_SHOWN: tuple[type[BaseModel], ...] = (
+SHOWN: tuple[type[BaseModel], ...] = (
     Problem,
     jobs.Job,
     jobs.JobList,
@@ -73,6 +74,8 @@ def describe(app: FastAPI) -> None:
 def _document(app: FastAPI) -> dict[str, Any]:
     written = get_openapi(title=app.title, version=app.version, description=_ABOUT, routes=app.routes)
     written["paths"].setdefault(PATH, {})["post"] = submit_operation()
+    for operation in (each for methods in written["paths"].values() for each in methods.values()):
+        operation["responses"].update(_refusals(operation["responses"]))
     components = written.setdefault("components", {})
     components["schemas"] = {**components.get("schemas", {}), **_schemas()}
     for unused in ("HTTPValidationError", "ValidationError"):
@@ -82,8 +85,15 @@ def _document(app: FastAPI) -> dict[str, Any]:
     return written
 
 
+def _refusals(answers: dict[str, Any]) -> dict[str, Any]:
+    """What the framework describes in its own shape, in ours."""
+    ours = responses(None, 204, ())[422]
+    theirs = [code for code, each in answers.items() if "HTTPValidationError" in str(each.get("content"))]
+    return dict.fromkeys(theirs, ours)
+
+
 def _schemas() -> dict[str, Any]:
-    wanted = [(model, "validation") for model in _TAKEN] + [(model, "serialization") for model in _SHOWN]
+    wanted = [(model, "validation") for model in TAKEN] + [(model, "serialization") for model in SHOWN]
     _, definitions = models_json_schema(wanted, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
     found: dict[str, Any] = definitions["$defs"]
     for name, example in _EXAMPLES.items():

@@ -38,6 +38,7 @@ class Server:
             uvicorn.Config(
                 app,
                 lifespan="off",
+                ws="none",
                 log_config=None,
                 access_log=False,
                 server_header=False,

@@ -1,0 +1,103 @@
+"""The OpenAPI document is whole, and the page made of it needs nothing from elsewhere."""
+
+import json
+import re
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import BaseModel
+
+from mainspring.api.openapi import TAKEN
+from tests.api.calling import JOBS, Api
+
+METHODS = {"get", "post", "put", "patch", "delete"}
+
+
+@pytest.fixture
+async def document(api: Api) -> Any:
+    return (await api.ask("GET", "/openapi.json", 200)).json()
+
+
+def operations(document: Any) -> list[tuple[str, str, Any]]:
+    return [
+        (path, method, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if method in METHODS
+    ]
+
+
+async def test_the_contract_s_endpoints_are_all_there(document: Any) -> None:
+    found = {f"{method.upper()} {path}" for path, method, _ in operations(document)}
+    jobs, runs, dead = "/api/v1/jobs", "/api/v1/executions", "/api/v1/dead-letter"
+    assert found >= {
+        *(f"{method} {jobs}" for method in ("GET", "POST")),
+        *(f"{method} {jobs}/{{job_id}}" for method in ("GET", "PUT", "PATCH", "DELETE")),
+        *(f"POST {jobs}/{{job_id}}/{verb}" for verb in ("pause", "resume", "trigger", "cancel")),
+        *(f"GET {each}" for each in (runs, f"{runs}/{{run_id}}", f"{runs}/{{run_id}}/attempts")),
+        *(f"POST {runs}/{{run_id}}/{verb}" for verb in ("cancel", "retry")),
+        *(f"POST {dead}/{each}" for each in ("requeue", "{run_id}/requeue", "{run_id}/discard")),
+        *(f"GET /api/v1/{each}" for each in ("workers", "health", "metrics", "metrics/executions", "audit", "events")),
+        *(f"POST /api/v1/locks/{{name}}/{verb}" for verb in ("acquire", "renew", "release")),
+        *(f"GET {each}" for each in (dead, f"{jobs}/{{job_id}}/executions", "/api/v1/locks/{name}")),
+        *(f"GET {each}" for each in ("/metrics", "/healthz", "/readyz")),
+        f"POST {jobs}/batch",
+        "POST /api/v1/schedules/preview",
+    }
+
+
+async def test_every_reference_leads_somewhere(document: Any) -> None:
+    names = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document)))
+    assert names <= set(document["components"]["schemas"])
+    assert {"Job", "JobRequest", "Problem", "Execution"} <= names
+
+
+async def test_every_operation_is_described(document: Any) -> None:
+    seen = set()
+    for path, method, operation in operations(document):
+        assert operation["summary"], path
+        assert operation["operationId"] not in seen
+        seen.add(operation["operationId"])
+        named = {each["name"] for each in operation.get("parameters", []) if each["in"] == "path"}
+        assert named == set(re.findall(r"\{(\w+)\}", path)), path
+        if path.startswith("/api/v1") and not path.endswith("/events"):
+            for code in ("401", "403", "422", "429", "503"):
+                assert "application/problem+json" in operation["responses"][code]["content"], (path, method, code)
+            good = [code for code in operation["responses"] if code.startswith("2")]
+            assert good, path
+
+
+async def test_headers_are_described(document: Any) -> None:
+    taken = {
+        (path, method): {each["name"] for each in operation.get("parameters", []) if each["in"] == "header"}
+        for path, method, operation in operations(document)
+    }
+    assert taken[JOBS, "post"] == {"Idempotency-Key"}
+    for method in ("put", "patch", "delete"):
+        assert taken[f"{JOBS}/{{job_id}}", method] == {"If-Match"}
+    assert taken[f"{JOBS}/{{job_id}}", "get"] == {"If-None-Match"}
+    assert taken[f"{JOBS}/{{job_id}}/trigger", "post"] == {"Idempotency-Key"}
+
+
+@pytest.mark.parametrize("model", TAKEN, ids=lambda model: model.__name__)
+async def test_examples_are_what_they_should_be(document: Any, model: type[BaseModel]) -> None:
+    model.model_validate(document["components"]["schemas"][model.__name__]["example"])
+
+
+async def test_the_example_of_a_job_is_accepted(api: Api, document: Any) -> None:
+    example = document["components"]["schemas"]["JobRequest"]["example"]
+    await api.post(JOBS, 201, json={**example, "handler": "test.echo"})
+    assert document["components"]["schemas"]["Job"]["example"]
+
+
+async def test_the_page_needs_nothing_from_elsewhere(api: Api) -> None:
+    response: httpx.Response = await api.ask("GET", "/docs", 200)
+    text = response.text
+    assert response.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert not re.findall(r"<(?:script|link|img)|src=|url\(", text)
+    assert not re.findall(r'href="(?!#|/openapi.json)', text)
+    for word in ("POST", "/api/v1/jobs/{job_id}/pause", "JobRequest", "If-Match"):
+        assert word in text
+    anchors = set(re.findall(r'id="([^"]+)"', text))
+    assert set(re.findall(r'href="#([^"]+)"', text)) <= anchors
