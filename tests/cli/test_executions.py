@@ -1,4 +1,5 @@
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,16 @@ def test_programs_get_the_execution_that_was_waited_for(on_server: Command) -> N
 def test_waiting_has_an_end(on_server: Command) -> None:
     said = on_server("job", "add", "test.echo", "--schedule", "in 1h", "--wait", "--wait-timeout", "1s", code=1)
     assert "no result within" in said.err
+
+
+def test_waiting_can_be_given_up_and_the_job_goes_on(on_server: Command, server_url: str) -> None:
+    waiting = [sys.executable, "-c", PROGRAM, "job", "add", "test.echo", "--schedule", "in 1h", "--wait"]
+    with subprocess.Popen([*waiting, "--url", server_url], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        identity = process.stdout.readline().split()[1]
+        process.send_signal(signal.SIGINT)
+    assert process.returncode == 130
+    assert on_server("job", "show", identity, "--json").json()["status"] == "SCHEDULED"
 
 
 def test_waiting_where_nobody_works_says_so(on_store: Command) -> None:

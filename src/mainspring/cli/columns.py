@@ -33,12 +33,20 @@ class Column:
     whole: bool = False
     """Whether it is useless when shortened, like an id."""
     right: bool = False
+    spare: bool = False
+    """Whether it is left out where there is too little room."""
 
 
-def field(name: str, title: str | None = None, *, whole: bool = False, right: bool = False) -> Column:
+def field(
+    name: str, title: str | None = None, *, whole: bool = False, right: bool = False, spare: bool = False
+) -> Column:
     """A field as it is."""
     return Column(
-        title=title or name.replace("_", " "), cell=lambda item, _: text_of(item.get(name)), whole=whole, right=right
+        title=title or name.replace("_", " "),
+        cell=lambda item, _: text_of(item.get(name)),
+        whole=whole,
+        right=right,
+        spare=spare,
     )
 
 
@@ -47,9 +55,9 @@ def status() -> Column:
     return Column(title="status", cell=lambda item, _: coloured(str(item.get("status", ""))), whole=True)
 
 
-def moment(name: str, title: str) -> Column:
+def moment(name: str, title: str, *, spare: bool = False) -> Column:
     """A time, as seen from now."""
-    return Column(title=title, cell=lambda item, now: relative(item.get(name), now), whole=True)
+    return Column(title=title, cell=lambda item, now: relative(item.get(name), now), whole=True, spare=spare)
 
 
 def coloured(word: str) -> Text:
@@ -105,33 +113,33 @@ JOBS: Sequence[Column] = (
     status(),
     field("schedule"),
     Column(title="next", cell=lambda item, now: upcoming(item.get("next_run_time"), now), whole=True),
-    moment("created_at", "added"),
+    moment("created_at", "added", spare=True),
 )
 RUNS: Sequence[Column] = (
     field("id", whole=True),
-    field("job_id", "job", whole=True),
+    field("job_id", "job", whole=True, spare=True),
     status(),
     moment("fire_time", "due"),
     Column(title="took", cell=lambda item, _: duration(item.get("duration_ms")), right=True),
-    field("attempt", right=True),
-    field("worker_id", "worker"),
+    field("attempt", right=True, spare=True),
+    field("worker_id", "worker", spare=True),
     Column(title="why", cell=lambda item, _: why(item)),
 )
 DEAD: Sequence[Column] = (
     field("id", "execution", whole=True),
-    field("job_id", "job", whole=True),
+    field("job_id", "job", whole=True, spare=True),
     moment("died_at", "died"),
-    field("attempt", "attempts", right=True),
-    field("fingerprint", whole=True),
+    field("attempt", "attempts", right=True, spare=True),
+    field("fingerprint", whole=True, spare=True),
     Column(title="why", cell=lambda item, _: why(item)),
 )
 WORKERS: Sequence[Column] = (
     field("id", whole=True),
     field("host"),
-    field("pid", right=True),
+    field("pid", right=True, spare=True),
     Column(title="busy", cell=lambda item, _: f"{item.get('executing', 0)} of {item.get('capacity', 0)}", right=True),
     Column(title="lanes", cell=lambda item, _: text_of(", ".join(item.get("lanes", ())))),
-    moment("started_at", "started"),
+    moment("started_at", "started", spare=True),
     moment("last_heartbeat", "heard of"),
     Column(title="clock", cell=lambda item, _: f"{item.get('clock_skew_ms', 0):+} ms", right=True),
 )

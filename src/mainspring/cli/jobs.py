@@ -136,7 +136,7 @@ async def show_(server: "Server", show: "Printer", *, job: Id) -> None:
         return
     runs = [run async for run in server.listed(f"/jobs/{job}/executions", 10)]
     columns = [column for column in RUNS if column.title != "job"]
-    show.item(found, "", table(runs, columns) if runs else "it has not run yet")
+    show.item(found, "", table(runs, columns, width=show.console.width) if runs else "it has not run yet")
 
 
 @jobs.command(

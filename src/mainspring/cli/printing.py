@@ -14,6 +14,10 @@ from mainspring.cli.columns import Column, Item, coloured, harmless, relative, t
 
 WIDE = 1000
 """Columns where no terminal says how many there are: a program or a file reads it, and nothing is shortened."""
+_GAP = 2
+_SHORTEST = 12
+"""Characters that still say something of a text that was shortened."""
+_Filled = tuple[Column, Sequence["str | Text"]]
 _TIMES = frozenset({"_at", "_time", "_heartbeat"})
 
 
@@ -41,7 +45,7 @@ class Printer:
             if self.as_json:
                 self._json(each)
         if not self.as_json:
-            self.console.print(table(shown, columns) if shown else otherwise)
+            self.console.print(table(shown, columns, width=self.console.width) if shown else otherwise)
         if more:
             sys.stderr.write(f"mainspring: these are the newest {limit}; --limit N shows more, --all everything\n")
 
@@ -73,23 +77,41 @@ class Printer:
         sys.stdout.write(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def table(items: Sequence[Item], columns: Sequence[Column], now: datetime | None = None) -> Table:
-    """A table without lines; what is useless when shortened never is."""
+def table(items: Sequence[Item], columns: Sequence[Column], now: datetime | None = None, *, width: int = WIDE) -> Table:
+    """A table without lines, for *width*; what is useless when shortened is shown whole or left out."""
     now = now or datetime.now(UTC)
     made = Table(box=None, pad_edge=False, header_style="bold")
-    rows = [[column.cell(item, now) for column in columns] for item in items]
-    for index, column in enumerate(columns):
-        widest = max((len(str(row[index])) for row in rows), default=0)
+    filled = [(column, [column.cell(item, now) for item in items]) for column in columns]
+    shown = _fitting(filled, width)
+    for each in shown:
+        column, _ = each
         made.add_column(
             column.title,
-            no_wrap=True,
-            overflow="ignore" if column.whole else "ellipsis",
+            no_wrap=column.whole,
             justify="right" if column.right else "left",
-            min_width=max(widest, len(column.title)) if column.whole else None,
+            min_width=_room(each) - _GAP if column.whole else None,
         )
-    for row in rows:
-        made.add_row(*row)
+    for row in zip(*(cells for _, cells in shown), strict=True):
+        # As texts, because a string would be read for markup, and names come from anybody. Not wrapping is the text's
+        # own business: a column that doesn't wrap can't be made narrower.
+        texts = (Text(cell, no_wrap=True, overflow="ellipsis") if isinstance(cell, str) else cell for cell in row)
+        made.add_row(*texts)
     return made
+
+
+def _fitting(filled: Sequence[_Filled], width: int) -> Sequence[_Filled]:
+    """The columns that there is room for: of the spare ones, the widest go first."""
+    kept = list(filled)
+    while sum(map(_room, kept)) > width and any(column.spare for column, _ in kept):
+        kept.remove(max((each for each in kept if each[0].spare), key=_room))
+    return kept
+
+
+def _room(filled: _Filled) -> int:
+    """How much a column needs at least, with its distance to the next."""
+    column, cells = filled
+    widest = max((len(str(cell)) for cell in cells), default=0)
+    return _GAP + max(len(column.title), widest if column.whole else min(widest, _SHORTEST))
 
 
 def details(item: Item, now: datetime | None = None) -> Table:
