@@ -1,4 +1,8 @@
+import pytest
 from hypothesis import settings
+
+# Before anything imports them: contract suites live in the package, and their assertions are to explain themselves too.
+pytest.register_assert_rewrite("mainspring.testing.contracts")
 
 # A shared machine may stall any example; slowness is judged by benchmarks, not by properties.
 settings.register_profile("mainspring", deadline=None, print_blob=True)

@@ -120,10 +120,18 @@ async def test_programs_are_watched_also_where_the_kernel_has_no_descriptors_for
 
 
 WORKER = """
-import asyncio, sys
+import asyncio, pathlib, sys
+from mainspring.worker.handlers.guardian import Guardian
 from tests.scenarios.handlers.programs import a_shell
 from tests.unit.handlers.contexts import a_context
 
+watch = Guardian.watch
+
+def watch_and_tell(guardian, group):
+    watch(guardian, group)
+    pathlib.Path(sys.argv[2]).write_text("1\\n")
+
+Guardian.watch = watch_and_tell
 with a_shell() as shell:
     asyncio.run(shell.script(sys.argv[1], a_context()))
 """
@@ -131,8 +139,12 @@ with a_shell() as shell:
 
 async def test_programs_die_with_a_worker_that_is_killed(tmp_path: Path) -> None:
     text = f"trap '' TERM; {GRANDCHILD.format(tmp_path)} echo $$ > {tmp_path}/leader; wait"
-    worker = await asyncio.create_subprocess_exec(sys.executable, "-c", WORKER, text, cwd=Path(__file__).parents[3])
+    watched = tmp_path / "watched"
+    worker = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", WORKER, text, str(watched)), cwd=Path(__file__).parents[3]
+    )
     try:
+        await number_in(watched)
         leader, grandchild = await number_in(tmp_path / "leader"), await number_in(tmp_path / "grandchild")
     finally:
         worker.kill()
