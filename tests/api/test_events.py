@@ -164,7 +164,7 @@ async def test_a_stream_ends_when_its_key_is_revoked(
 
 async def test_streams_end_when_the_process_does(ports: ApiPorts) -> None:
     stopping = asyncio.Event()
-    ending = replace(ports, ready=lambda: not stopping.is_set())
+    ending = replace(ports, ending=stopping.is_set)
     async with served(create_app(ending)) as client, listening(client) as listener:
         stopping.set()
         assert await listener.rest() == []

@@ -85,7 +85,7 @@ async def _leave(receive: Receive, stream: Stream) -> None:
 def events_router(ports: ApiPorts) -> APIRouter:
     """The endpoint over *ports*."""
     router = APIRouter()
-    follower = Follower(changes=ports.changes, sessions=ports.sessions, clock=ports.clock, up=ports.ready)
+    follower = Follower(changes=ports.changes, sessions=ports.sessions, clock=ports.clock, ending=ports.ending)
 
     @router.get("/events", summary="Follow changes", description=_ABOUT, responses={200: _STREAM})
     async def events(

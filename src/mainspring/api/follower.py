@@ -32,13 +32,13 @@ log = structlog.get_logger("mainspring.api")
 
 
 class Follower:
-    """The source of all streams. It rests while there are none, and ends them when the process isn't *up* any more."""
+    """The source of all streams. It rests while there are none, and ends them when the process is *ending*."""
 
-    def __init__(self, *, changes: Changes, sessions: Sessions, clock: Clock, up: Callable[[], bool]) -> None:
+    def __init__(self, *, changes: Changes, sessions: Sessions, clock: Clock, ending: Callable[[], bool]) -> None:
         self._changes = changes
         self._sessions = sessions
         self._clock = clock
-        self._up = up
+        self._ending = ending
         self._starting = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._streams: dict[Audience, dict[Stream, None]] = {}
@@ -93,7 +93,7 @@ class Follower:
 
     async def _follow(self) -> None:
         try:
-            while self._streams and self._up():
+            while self._streams and not self._ending():
                 await self._clock.sleep(PAUSE)
                 try:
                     await self._step()

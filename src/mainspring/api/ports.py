@@ -37,3 +37,5 @@ class ApiPorts:
     """Handlers that every worker has, known before the first worker came."""
     ready: Callable[[], bool] = lambda: True
     """Whether everything in this process is up."""
+    ending: Callable[[], bool] = lambda: False
+    """Whether this process is about to end: streams end with it."""

@@ -29,6 +29,8 @@ class Membership:
         self._id: SessionId | None = None
         self._beat_at = 0.0
         self._members: tuple[str, ...] = ()
+        self.opened = asyncio.Event()
+        """Set once the first session is open."""
 
     def owns(self, work: str) -> bool:
         """Whether *work* falls to this process among those that were alive at the last look."""
@@ -56,6 +58,7 @@ class Membership:
             self._id = None
         if self._id is None:
             self._id = await self._sessions.open(self._new)
+            self.opened.set()
             _log.info("session.opened", session=self._id, name=self._new.name)
         self._beat_at = self._clock.monotonic() + (self._new.ttl / 3).total_seconds()
 

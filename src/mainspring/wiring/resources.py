@@ -1,6 +1,6 @@
 """What the roles of one process share: the store, time, chance and the means to wake each other."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -68,6 +68,8 @@ class Resources:
         self.switchboard = switchboard
         self.closing = closing
         """Takes whatever a role opens and must be closed before the store."""
+        self.readiness: list[Callable[[], bool]] = []
+        """What each role says about whether it is up."""
 
 
 @asynccontextmanager

@@ -54,6 +54,7 @@ async def scheduler_roles(resources: Resources) -> list[Role]:
         ),
     )
     owns = membership.owns
+    resources.readiness.append(membership.opened.is_set)
     rescuer = Rescuer(
         sessions=store.sessions,
         work=store.work,
@@ -108,6 +109,8 @@ async def worker_role(resources: Resources, applications: Sequence[Application] 
         ),
         registry,
     )
+
+    resources.readiness.append(worker.opened.is_set)
 
     async def run(stop: asyncio.Event, hurry: asyncio.Event) -> None:
         if await worker.run(stop, hurry) is Ended.SLOTS_LOST:
@@ -177,8 +180,9 @@ def _serving(name: str, server: Server) -> Role:
 
 
 async def api_ports(resources: Resources, stop: asyncio.Event | None = None) -> ApiPorts:
-    """The ports of the API, which is ready until *stop* is set."""
+    """The ports of the API, which is ready once all roles of its process are, until *stop* is set."""
     store = resources.store
+    ending = asyncio.Event() if stop is None else stop
     return ApiPorts(
         work=resources.work,
         timetable=resources.timetable,
@@ -193,5 +197,6 @@ async def api_ports(resources: Resources, stop: asyncio.Event | None = None) -> 
         clock=resources.clock,
         random=resources.random,
         builtin=await builtin.builtin_handlers(resources),
-        ready=lambda: stop is None or not stop.is_set(),
+        ready=lambda: not ending.is_set() and all(up() for up in resources.readiness),
+        ending=ending.is_set,
     )

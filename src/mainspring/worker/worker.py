@@ -36,6 +36,8 @@ class Worker:
         self._settings = settings
         self._registry = registry
         self._notebook = Notebook(ports.journal)
+        self.opened = asyncio.Event()
+        """Set once the first session is open: from then on the store knows the handlers."""
 
     async def run(self, stop: asyncio.Event, hurry: asyncio.Event) -> Ended:
         """Work until *stop* is set or too many slots are lost, then drain; *hurry* ends the draining at once."""
@@ -64,6 +66,7 @@ class Worker:
         backoff = Backoff(self._ports.clock, self._ports.random)
         session = await insist(lambda: self._ports.sessions.open(new), backoff)
         self._notebook.append([Opened(session)])
+        self.opened.set()
         log.info("session.opened", session=session, worker=settings.name)
         return session
 

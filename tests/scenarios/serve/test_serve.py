@@ -139,6 +139,7 @@ async def test_the_api_wakes_the_planner(tmp_path: Path) -> None:
 
 async def test_a_role_without_the_api_answers_probes_where_it_is_told_to(tmp_path: Path) -> None:
     async with mainspring(tmp_path, "scheduler", "--port", "0") as scheduler:
+        await scheduler.line("session.opened")
         async with aiohttp.ClientSession(await scheduler.url()) as client:
             for path, text in (("/healthz", "OK"), ("/readyz", "READY")):
                 async with client.get(path) as response:

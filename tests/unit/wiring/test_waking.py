@@ -114,7 +114,7 @@ async def test_a_burst_is_two_signals_the_first_at_once_and_one_for_all_the_rest
     assert await signals.next() == ["a"]
     waker.wake(["b"])
     # Which comes first depends on how long the first one took to be seen.
-    assert sorted([await signals.next(), await signals.next()]) == [["a"], ["b"]]
+    assert sorted(map(list, [await signals.next(), await signals.next()])) == [["a"], ["b"]]
     await waker.close()
     assert len(signals.sent) == 3
 
