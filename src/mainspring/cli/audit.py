@@ -2,12 +2,10 @@
 
 import typer
 
+from mainspring.cli.exits import Exit
 from mainspring.cli.options import with_settings
 from mainspring.wiring.setting import Part
 from mainspring.wiring.settings import Settings
-
-BROKEN = 3
-"""The exit code that says that the chain doesn't hold."""
 
 audits = typer.Typer(help="Look into the record of who did what.", no_args_is_help=True)
 
@@ -25,7 +23,7 @@ def audit() -> None:
 @audits.command("verify")
 @with_settings(Part.STORE)
 def verify(settings: Settings) -> None:
-    """Check the chain of hashes over the whole record; exit with 3 if an entry was changed or removed."""
+    """Check the chain of hashes over the whole record; exit with 1 if an entry was changed or removed."""
     from mainspring.wiring.process import run_loop  # noqa: PLC0415 - imported when it is needed
     from mainspring.wiring.resources import opened  # noqa: PLC0415
 
@@ -41,5 +39,5 @@ def verify(settings: Settings) -> None:
     broken, newest = run_loop(main())
     if broken is not None:
         typer.echo(f"entry {broken} doesn't fit: it, or one before it, was changed or removed", err=True)
-        raise typer.Exit(BROKEN)
+        raise typer.Exit(Exit.FAILED)
     typer.echo(f"the chain holds over {newest} entries")

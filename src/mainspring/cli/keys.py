@@ -167,13 +167,16 @@ def _shown(key: ApiKey) -> dict[str, Any]:
 def _print_table(found: list[ApiKey], now: datetime) -> None:
     from rich.console import Console  # noqa: PLC0415 - imported when it is needed
     from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
     table = Table(box=None)
     table.add_column("id", no_wrap=True, min_width=len(str(UUID(int=0))))
     for name in ("owner", "name", "scope", "state", "last used"):
         table.add_column(name, overflow="fold")
     for key in found:
-        table.add_row(str(key.id), key.owner, key.name, key.scope, _state(key, now), _day(key.last_used_at) or "never")
+        # As texts, because in plain strings brackets would be read as markup.
+        cells = (str(key.id), key.owner, key.name, key.scope, _state(key, now), _day(key.last_used_at) or "never")
+        table.add_row(*map(Text, cells))
     Console().print(table)
 
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from mainspring.api.keys import digest_of, is_ours
-from mainspring.cli.audit import BROKEN
+from mainspring.cli.exits import Exit
 from mainspring.cli.main import app
 from mainspring.errors import Invalid, NotFound
 from tests.scenarios.serve.processes import PATIENCE, mainspring
@@ -86,7 +86,7 @@ def test_the_audit_names_keys_that_were_made_and_notices_what_was_changed(comman
     connection.execute("UPDATE audit SET actor = 'somebody else' WHERE number = 2")
     connection.close()
     verified = command("audit", "verify")
-    assert (verified.exit_code, "entry 2 doesn't fit" in verified.stderr) == (BROKEN, True)
+    assert (verified.exit_code, "entry 2 doesn't fit" in verified.stderr) == (Exit.FAILED, True)
 
 
 async def test_an_address_that_others_can_reach_is_served_once_a_key_exists(command: Command, tmp_path: Path) -> None:
