@@ -96,20 +96,20 @@ async def test_a_batch_with_many_faults_names_the_first_of_them(api: Api) -> Non
 )
 def test_what_is_not_a_batch_is_refused(body: str, field: str | None) -> None:
     with pytest.raises(Invalid) as refused:
-        read_objects(body.encode(), "jobs", 10)
+        list(read_objects(body.encode(), "jobs", 10))
     assert refused.value.field == field
 
 
 def test_payloads_of_a_batch_are_kept_as_they_were_written() -> None:
     body = '{ "\\u006aobs" : [ {"payload" : {"payload": 1.0}} , {"a": "\\"payload\\": 2", "p\\u0061yload": 3.0 }, {}] }'
-    documents = read_objects(body.encode(), "jobs", 10)
+    documents = list(read_objects(body.encode(), "jobs", 10))
     assert [document.payload for document in documents] == [b'{"payload": 1.0}', b"3.0", None]
 
 
 def test_a_batch_has_a_limit() -> None:
-    read_objects(json.dumps({"jobs": [{}] * MAX_BATCH}).encode(), "jobs", MAX_BATCH)
+    assert len(list(read_objects(json.dumps({"jobs": [{}] * MAX_BATCH}).encode(), "jobs", MAX_BATCH))) == MAX_BATCH
     with pytest.raises(Invalid, match="at most"):
-        read_objects(json.dumps({"jobs": [{}] * (MAX_BATCH + 1)}).encode(), "jobs", MAX_BATCH)
+        list(read_objects(json.dumps({"jobs": [{}] * (MAX_BATCH + 1)}).encode(), "jobs", MAX_BATCH))
 
 
 async def test_large_payloads_of_a_batch_lie_in_blobs(api: Api) -> None:

@@ -24,7 +24,7 @@ from mainspring.api.page import page_router
 from mainspring.api.ports import ApiPorts
 from mainspring.api.schedules import schedules_router
 from mainspring.api.services import Services
-from mainspring.api.submitting import batch_router, submit_route
+from mainspring.api.submitting import SubmitJob, batch_router
 from mainspring.version import __version__
 
 
@@ -35,14 +35,15 @@ def create_app(
 
     Without *access* nobody needs a key: for a program that calls the application itself, on a store of its own.
     """
-    requests = Requests()
-    app = _bare_app(hosts)
+    requests, services = Requests(), Services.over(ports)
+    app = _bare_app()
+    # Each is put around those before it: the last is asked first.
+    app.add_middleware(SubmitJob, services=services)
+    app.add_middleware(Guard, hosts=hosts)
     if access is not None:
         app.add_middleware(Limits, access=access, views=ports.views, clock=ports.clock)
         app.add_middleware(Credentials, access=access, keys=ports.keys, clock=ports.clock)
     app.add_middleware(Counting, requests=requests)
-    services = Services.over(ports)
-    app.router.routes.insert(0, submit_route(services))
     app.include_router(_native(services))
     for router in (
         probes_router(ports),
@@ -58,7 +59,8 @@ def create_app(
 def create_probes(ports: ApiPorts) -> FastAPI:
     """What a role without the API shows on its port."""
     requests = Requests()
-    app = _bare_app(hosts=None)
+    app = _bare_app()
+    app.add_middleware(Guard, hosts=None)
     app.add_middleware(Counting, requests=requests)
     app.include_router(probes_router(ports))
     app.include_router(exposition_router(ports, requests, cluster=False))
@@ -85,7 +87,7 @@ def _native(services: Services) -> APIRouter:
     return native
 
 
-def _bare_app(hosts: frozenset[str] | None) -> FastAPI:
+def _bare_app() -> FastAPI:
     app = FastAPI(
         title="Mainspring",
         version=__version__,
@@ -94,7 +96,6 @@ def _bare_app(hosts: frozenset[str] | None) -> FastAPI:
         redirect_slashes=False,
         generate_unique_id_function=_name,
     )
-    app.add_middleware(Guard, hosts=hosts)
     problems.install(app)
     return app
 

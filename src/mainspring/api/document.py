@@ -6,9 +6,11 @@ objects their order. Reading is strict: what two parsers could understand in two
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from itertools import count
+from typing import Any, NamedTuple
 
 from mainspring.errors import Invalid
 
@@ -23,8 +25,6 @@ _AFTER = re.compile(r"[ \t\n\r]*([,\]])[ \t\n\r]*")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,17 @@ class Document(NamedTuple):
 
 def read_object(data: bytes) -> Document:
     """A JSON object; Invalid if it isn't one, or isn't strict."""
-    return _read(data, _the_object)
+    with _faults_told():
+        return _the_object(_text(data))
 
 
-def read_objects(data: bytes, name: str, most: int) -> Sequence[Document]:
-    """The objects of the array that is the only member, *name*, of an object; Invalid if there are more than *most*."""
-    return _read(data, lambda text: _the_objects(text, name, most))
+def read_objects(data: bytes, name: str, most: int) -> Iterator[Document]:
+    """The objects of the array that is the only member, *name*, of an object, one by one.
+
+    Invalid as soon as something is wrong, or there are more than *most*.
+    """
+    with _faults_told():
+        yield from _the_objects(_text(data), name, most)
 
 
 def write_json(value: Any) -> bytes:
@@ -68,9 +73,14 @@ def write_json(value: Any) -> bytes:
             raise TypeError(f"{type(value).__name__} can't be written as JSON")
 
 
-def _read(data: bytes, how: Callable[[str], Found]) -> Found:
+def _text(data: bytes) -> str:
+    return data.decode("utf-8").removeprefix("\ufeff")
+
+
+@contextmanager
+def _faults_told() -> Iterator[None]:
     try:
-        return how(data.decode("utf-8").removeprefix("\ufeff"))
+        yield
     except RecursionError:
         raise Invalid(f"the JSON is nested more than {MAX_DEPTH} levels deep") from None
     except UnicodeDecodeError as error:
@@ -88,7 +98,7 @@ def _the_object(text: str) -> Document:
     return found
 
 
-def _the_objects(text: str, name: str, most: int) -> list[Document]:
+def _the_objects(text: str, name: str, most: int) -> Iterator[Document]:
     position = _expect("{", text, 0)
     if _next(text, position) == "}":
         raise Invalid("must be an array of objects", field=name)
@@ -98,31 +108,31 @@ def _the_objects(text: str, name: str, most: int) -> list[Document]:
         raise Invalid(f"there is no such field; send {name!r} alone", field=given)
     if _next(text, position) != "[":
         raise Invalid("must be an array of objects", field=name)
-    found, position = _array(text, position + 1, name, most)
+    position = yield from _array(text, position + 1, name, most)
     if _next(text, position) == ",":
         raise Invalid(f"nothing may follow it; send {name!r} alone and once", field=name)
     _expect_the_end(text, _expect("}", text, position))
-    return found
 
 
-def _array(text: str, position: int, name: str, most: int) -> tuple[list[Document], int]:
-    found: list[Document] = []
+def _array(text: str, position: int, name: str, most: int) -> Generator[Document, None, int]:
+    """Yield the objects, and return where the array ends."""
     position = _skip(text, position)
     if _next(text, position) == "]":
-        return found, position + 1
-    while True:
-        if len(found) == most:
+        return position + 1
+    for index in count():
+        if index == most:
             raise Invalid(f"at most {most} at once; send them in several requests", field=name)
         if _next(text, position) not in ("{", ""):
-            raise Invalid("must be an object", field=f"{name}.{len(found)}")
+            raise Invalid("must be an object", field=f"{name}.{index}")
         document, position = _object(text, position, MAX_DEPTH - 2)
-        found.append(document)
+        yield document
         after = _AFTER.match(text, position)
         if after is None:
             raise ValueError(f"',' or ']' is missing at position {position}")
         position = after.end()
         if after[1] == "]":
-            return found, position
+            break
+    return position
 
 
 def _object(text: str, start: int, depth: int) -> tuple[Document, int]:

@@ -63,6 +63,14 @@ def problem_of(error: MainspringError) -> Response:
     return problem(500, "internal", "Something went wrong", str(error))
 
 
+def refused(error: HTTPException) -> Response:
+    """The document that stands for a refusal by status."""
+    code, title = _WORDS.get(error.status_code, ("http", "The request was refused"))
+    refusal = problem(error.status_code, code, title, str(error.detail))
+    refusal.headers.update(error.headers or {})
+    return refusal
+
+
 def install(app: FastAPI) -> None:
     """Let *app* answer every error by a problem document."""
 
@@ -76,10 +84,7 @@ def install(app: FastAPI) -> None:
 
     async def http(_request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101 - it is registered for these only
-        code, title = _WORDS.get(error.status_code, ("http", "The request was refused"))
-        refusal = problem(error.status_code, code, title, str(error.detail))
-        refusal.headers.update(error.headers or {})
-        return refusal
+        return refused(error)
 
     async def gone(_request: Request, _error: Exception) -> Response:
         return problem(400, "bad_request", "The request isn't understood", "the connection was closed in the middle")

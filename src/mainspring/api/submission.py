@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mainspring.api.coalescer import Coalescer
@@ -92,35 +92,34 @@ class Submissions:
 
     async def submit(self, submission: Submission) -> Submitted:
         """Store it once; a repeated key answers with the first job, or raises KeyConflict for another body."""
-        lane = self._lanes.at_hand(submission.request) or await self._lanes.of(submission.request)
-        item = await self._with_payload_aside(submission, self._composed(submission, lane))
+        item = await self._with_payload_aside(await self._composed(submission), submission.payload)
         added = await self._adding.put(item)
         if added.kind is Addition.CONFLICT:
-            raise KeyConflict(_conflict(submission, added))
-        return _created(submission, item, added) or await self._existing(submission, added)
+            raise KeyConflict(_conflict(item, added))
+        return _created(item, submission.payload, added) or await self._existing(item, added)
 
-    async def submit_all(self, batch: Sequence[Document], owner: str | None) -> Sequence[Submitted]:
+    async def submit_all(self, batch: Iterable[Document], owner: str | None) -> Sequence[Submitted]:
         """Store all or nothing, answered in their order; InvalidFields names what is wrong by its index."""
-        submissions, items = await self._validated(batch, owner)
-        for index, submission in enumerate(submissions):
-            if len(submission.payload) > MAX_INLINE:
-                items[index] = await self._with_payload_aside(submission, items[index])
+        items, payloads = await self._validated(batch, owner)
+        for index, payload in enumerate(payloads):
+            if len(payload) > MAX_INLINE:
+                items[index] = await self._with_payload_aside(items[index], payload)
         answers = await self._work.add(items, together=True)
-        for index, (submission, added) in enumerate(zip(submissions, answers, strict=True)):
+        for index, (item, added) in enumerate(zip(items, answers, strict=True)):
             if added.kind is Addition.CONFLICT:
-                raise KeyConflict(f"jobs.{index}: {_conflict(submission, added)}; nothing was stored")
-        return await self._all_submitted(submissions, items, answers)
+                raise KeyConflict(f"jobs.{index}: {_conflict(item, added)}; nothing was stored")
+        return await self._all_submitted(items, payloads, answers)
 
-    async def _validated(self, batch: Sequence[Document], owner: str | None) -> tuple[list[Submission], list[Item]]:
-        submissions: list[Submission] = []
+    async def _validated(self, batch: Iterable[Document], owner: str | None) -> tuple[list[Item], list[bytes]]:
+        """What to store, and the payloads; no more than that is kept of what was read."""
         items: list[Item] = []
+        payloads: list[bytes] = []
         faults: dict[str, str] = {}
         for index, document in enumerate(batch):
             try:
                 submission = Submission.of(document, owner=owner)
-                lane = self._lanes.at_hand(submission.request) or await self._lanes.of(submission.request)
-                items.append(self._composed(submission, lane))
-                submissions.append(submission)
+                items.append(await self._composed(submission))
+                payloads.append(submission.payload)
             except Invalid as error:
                 faults.update(_faults(index, error))
             if len(faults) >= MAX_FAULTS:
@@ -129,22 +128,23 @@ class Submissions:
                 await asyncio.sleep(0)
         if faults:
             raise InvalidFields(faults)
-        return submissions, items
+        return items, payloads
 
     async def _all_submitted(
-        self, submissions: Sequence[Submission], items: Sequence[Item], answers: Sequence[Added]
+        self, items: Sequence[Item], payloads: Sequence[bytes], answers: Sequence[Added]
     ) -> Sequence[Submitted]:
         found: list[Submitted] = []
         for start in range(0, len(items), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
-            known = list(map(_created, submissions[part], items[part], answers[part]))
+            known = list(map(_created, items[part], payloads[part], answers[part]))
             missing = [index for index, created in enumerate(known, start) if created is None]
-            asked = [self._existing(submissions[index], answers[index]) for index in missing]
+            asked = [self._existing(items[index], answers[index]) for index in missing]
             looked_up = iter(await asyncio.gather(*asked))
             found.extend(created or next(looked_up) for created in known)
         return found
 
-    def _composed(self, submission: Submission, lane: Lane) -> Item:
+    async def _composed(self, submission: Submission) -> Item:
+        lane = self._lanes.at_hand(submission.request) or await self._lanes.of(submission.request)
         key = None if submission.key is None else Key(text=submission.key, body=submission.digest)
         return compose(
             submission.request,
@@ -156,16 +156,16 @@ class Submissions:
             random_bits=self._random.bits(RANDOM_BITS),
         )
 
-    async def _with_payload_aside(self, submission: Submission, item: Item) -> Item:
-        if len(submission.payload) <= MAX_INLINE:
+    async def _with_payload_aside(self, item: Item, payload: bytes) -> Item:
+        if len(payload) <= MAX_INLINE:
             return item
-        return with_blob(item, await self._blobs.put(submission.payload))
+        return with_blob(item, await self._blobs.put(payload))
 
-    async def _existing(self, submission: Submission, added: Added) -> Submitted:
+    async def _existing(self, item: Item, added: Added) -> Submitted:
         record = await self._views.job(JobId(added.id))
         if record is None:
             raise KeyConflict(
-                f"the key {submission.key!r} belongs to job {added.id}, which was deleted; choose another key"
+                f"the key {_key(item)!r} belongs to job {added.id}, which was deleted; choose another key"
             )
         job = record.job
         payload = job.task.payload if job.task.blob is None else await self._blobs.get(job.task.blob)
@@ -173,16 +173,20 @@ class Submissions:
         return Submitted(job.id, job.owner, job.version, text, added.kind is Addition.CREATED)
 
 
-def _created(submission: Submission, item: Item, added: Added) -> Submitted | None:
+def _created(item: Item, payload: bytes, added: Added) -> Submitted | None:
     """The answer for a new job, if the store said enough to give it."""
     if added.kind is not Addition.CREATED or added.at is None:
         return None
-    text = stored_text(item, added.at, submission.payload)
-    return Submitted(JobId(added.id), submission.owner, 1, text, created=True)
+    owner = item.owner if isinstance(item, NewRun) else item.job.owner
+    return Submitted(JobId(added.id), owner, 1, stored_text(item, added.at, payload), created=True)
 
 
-def _conflict(submission: Submission, added: Added) -> str:
-    return f"the key {submission.key!r} was used for another body, by job {added.id}; choose another key"
+def _key(item: Item) -> str | None:
+    return None if item.key is None else item.key.text
+
+
+def _conflict(item: Item, added: Added) -> str:
+    return f"the key {_key(item)!r} was used for another body, by job {added.id}; choose another key"
 
 
 def _faults(index: int, error: Invalid) -> Mapping[str, str]:

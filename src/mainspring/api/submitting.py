@@ -1,7 +1,7 @@
 """POST `/api/v1/jobs` and `/api/v1/jobs/batch`.
 
-A single submission is the request that comes in numbers, so that it is an application of its own without the
-framework's machinery around it; the OpenAPI document describes it all the same.
+A single submission is the request that comes in numbers, so that it is answered before the framework's machinery:
+after the guards, like every other. The OpenAPI document describes it all the same.
 """
 
 import json
@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mainspring.api.body import read_body, receive_body
 from mainspring.api.caller import Requester, caller_of
 from mainspring.api.document import read_objects, write_json
 from mainspring.api.operations import operation, request_body, responses
 from mainspring.api.preconditions import tag
-from mainspring.api.problems import problem_of
+from mainspring.api.problems import problem_of, refused
 from mainspring.api.requests import InvalidFields, JobRequest
 from mainspring.api.schemas.jobs import MAX_BATCH, Batch, BatchAnswer, Job
 from mainspring.api.services import Services
@@ -33,18 +34,27 @@ _LONGEST_KEY = 200
 
 
 class SubmitJob:
-    """Stores one job and answers with it."""
+    """Stores one job and answers with it; the application answers everything else."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, app: ASGIApp, *, services: Services) -> None:
+        self._app = app
         self._submissions = services.submissions
         self._trail = services.trail
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request."""
+        if scope["type"] != "http" or scope["path"] != PATH or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        scope["endpoint"] = self
         try:
             response = await self._respond(scope, receive)
         except MainspringError as error:
             response = problem_of(error)
+        except HTTPException as refusal:
+            response = refused(refusal)
+        except ClientDisconnect:
+            return
         await response(scope, receive, send)
 
     async def _respond(self, scope: Scope, receive: Receive) -> Response:
@@ -63,11 +73,6 @@ class SubmitJob:
             )
         headers = {"Location": f"{PATH}/{submitted.id}", "ETag": tag(submitted.version, submitted.text)}
         return Response(submitted.text, 201 if submitted.created else 200, headers, media_type="application/json")
-
-
-def submit_route(services: Services) -> Route:
-    """The route of single submissions; it must come before all others of its path."""
-    return Route(PATH, SubmitJob(services), methods=["POST"], name="submit_job")
 
 
 def submit_operation() -> dict[str, Any]:

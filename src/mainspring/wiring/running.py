@@ -1,5 +1,6 @@
 """Running a process from its settings: open what it needs, put its roles together, run them to their end."""
 
+import gc
 from collections.abc import Collection, Sequence
 
 import structlog
@@ -28,6 +29,7 @@ async def run_process(settings: Settings, duties: Collection[Duty], *, samples: 
             await declare_schedules(resources, load_apps(settings.apps))
         if samples:
             await add_samples(resources)
+        _collect_seldom()
         log.info("process.started", roles=list(duties), store=settings.shown_store)
         return await process.run(roles)
 
@@ -38,6 +40,12 @@ async def declare_schedules(resources: Resources, applications: Sequence[Applica
     if declared:
         async with local_client(resources) as client:
             await declare(client, declared)
+
+
+def _collect_seldom() -> None:
+    """What was made so far stays, and a batch makes many objects without a cycle: looking through them is wasted."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 async def _roles(resources: Resources, process: Process, duties: Collection[Duty]) -> list[Role]:
