@@ -2,14 +2,19 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import httpx
 import pytest
 from pydantic import BaseModel
 
+from mainspring.api.app import create_app
 from mainspring.api.openapi import TAKEN
-from tests.api.calling import JOBS, Api
+from mainspring.api.ports import ApiPorts
+from mainspring.errors import StoreUnavailable
+from tests.api.calling import JOBS, Api, calling
 
 METHODS = {"get", "post", "put", "patch", "delete"}
 
@@ -66,6 +71,13 @@ async def test_every_operation_is_described(document: Any) -> None:
                 assert "application/problem+json" in operation["responses"][code]["content"], (path, method, code)
             good = [code for code in operation["responses"] if code.startswith("2")]
             assert good, path
+
+
+async def test_a_store_that_is_away_is_told_in_the_shape_of_health(ports: ApiPorts) -> None:
+    views = AsyncMock()
+    views.now.side_effect = StoreUnavailable("the disk is busy")
+    async with calling(create_app(replace(ports, views=views))) as api:
+        assert (await api.get("/api/v1/health", 503))["status"] == "unhealthy"
 
 
 async def test_headers_are_described(document: Any) -> None:

@@ -13,6 +13,9 @@ from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
 from mainspring.api.composing import compose, with_blob
 from mainspring.api.document import Raw, read_object, write_json
+from mainspring.api.rendering import stored_text
+from mainspring.api.representation import shown_job
+from mainspring.api.stored import stored_record
 from mainspring.api.submission import MAX_INLINE, Submission, Submissions
 from mainspring.domain.ids import BlobId, Lane, RunId, moment_of
 from mainspring.domain.job import CatchUp, Misfire, NewJob, Overlap, Terms
@@ -196,6 +199,27 @@ def test_every_object_is_read_with_its_payload_as_it_was_written(value: dict[str
         assert document.fields == value
         assert (document.payload is None) is ("payload" not in value)
         assert document.payload is None or json.loads(document.payload) == value["payload"]
+
+
+@given(
+    VALUES,
+    st.sampled_from([None, "in 5s", "2030-06-01T00:00:00Z", "@daily", "on-demand"]),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "name": st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=5),
+            "description": st.text(max_size=5),
+            "priority": st.integers(0, 100),
+            "retry": st.fixed_dictionaries({"jitter": st.floats(0, 1)}),
+            "overlap": st.sampled_from(["skip", "wait"]),
+            "timeout_ms": st.integers(1, 1000),
+        },
+    ),
+)
+def test_a_new_job_is_written_as_it_will_be_shown(payload: Any, schedule: str | None, fields: dict[str, Any]) -> None:
+    text = json.dumps(payload).encode()
+    item = composed(payload=payload, schedule=schedule, **fields)
+    assert stored_text(item, NOW, text) == write_json(shown_job(stored_record(item, NOW), text))
 
 
 @given(VALUES)

@@ -52,7 +52,7 @@ def changes_router(services: Services) -> APIRouter:
     router = APIRouter(prefix="/jobs", tags=["jobs"])
     editing, changes = services.editing, JobChanges(services)
     summary = "Change a job: fields that are sent replace those that it has"
-    described = operation(summary, Job, body=JobUpdate, errors=(404, 409, 412, 413, 415), tagged=True)
+    described = operation(summary, Job, body=JobUpdate, errors=(404, 409, 412), tagged=True)
 
     async def update(job_id: UUID, request: Request, caller: Caller, match: str | None) -> Response:
         before = await editing.update(JobId(job_id), await read_document(request), touching(caller, match))

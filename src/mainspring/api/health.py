@@ -20,7 +20,10 @@ def health_router(ports: ApiPorts) -> APIRouter:
     """`/api/v1/health` and `/api/v1/workers`."""
     router = APIRouter(tags=["cluster"])
 
-    @router.get("/health", **operation("Say whether all is well; 503 if the store is away", Health))
+    described = operation("Say whether all is well; 503 if the store is away", Health)
+    described["responses"][_AWAY]["content"] |= described["responses"][200]["content"]
+
+    @router.get("/health", **described)
     async def get_health(caller: Requester) -> Response:
         try:
             now = await ports.views.now()

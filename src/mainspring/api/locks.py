@@ -33,7 +33,7 @@ def locks_router(services: Services) -> APIRouter:
 
     @router.post(
         "/{name:path}/acquire",
-        **operation("Take a lock, or extend one's own", Lock, body=Acquire, errors=(409, 413, 415)),
+        **operation("Take a lock, or extend one's own", Lock, body=Acquire, errors=(409,)),
     )
     async def acquire_lock(name: Name, request: Request, caller: Requester) -> Response:
         wanted = read_as(Acquire, await read_fields(request))
@@ -44,7 +44,7 @@ def locks_router(services: Services) -> APIRouter:
         await note(caller, "lock.acquire", name, _shown(name, got))
         return answer(_shown(name, got))
 
-    @router.post("/{name:path}/renew", **operation("Keep a lock", Lock, body=Renew, errors=(409, 413, 415)))
+    @router.post("/{name:path}/renew", **operation("Keep a lock", Lock, body=Renew, errors=(409,)))
     async def renew_lock(name: Name, request: Request, caller: Requester) -> Response:
         wanted = read_as(Renew, await read_fields(request))
         lock = _lock(caller, name, wanted.holder, wanted.token)
@@ -54,7 +54,7 @@ def locks_router(services: Services) -> APIRouter:
         await note(caller, "lock.renew", name, _shown(name, kept))
         return answer(_shown(name, kept))
 
-    @router.post("/{name:path}/release", **operation("Give a lock up", Lock, body=Release, errors=(409, 413, 415)))
+    @router.post("/{name:path}/release", **operation("Give a lock up", Lock, body=Release, errors=(409,)))
     async def release_lock(name: Name, request: Request, caller: Requester) -> Response:
         wanted = read_as(Release, await read_fields(request))
         lock = _lock(caller, name, wanted.holder, wanted.token)

@@ -13,6 +13,7 @@ _REASONS = {
     401: "An API key is needed",
     403: "The key, the host or the page doesn't allow that",
     404: "There is no such thing, or it isn't yours",
+    408: "The body didn't arrive in time",
     409: "The state of things doesn't allow that",
     412: "The job isn't at the version that If-Match names",
     413: "The body is too large",
@@ -21,6 +22,7 @@ _REASONS = {
     429: "Too many requests, or too much of something",
     503: "The store is away",
 }
+_BODY = (408, 413, 415)
 _ALWAYS = (401, 403, 422, 429, 503)
 _ETAG = {"ETag": {"description": "The version and a check of the whole.", "schema": {"type": "string"}}}
 _WAIT = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
@@ -43,11 +45,12 @@ def operation(
     unchanged: bool = False,
 ) -> dict[str, Any]:
     """The arguments of a route that takes *body* and shows *shows*, with an ETag where it is *tagged*."""
+    refusals = errors if body is None else (*errors, *_BODY)
     described: dict[str, Any] = {
         "summary": summary,
         "status_code": status,
         "response_model": None,
-        "responses": responses(shows, status, errors, tagged=tagged, unchanged=unchanged),
+        "responses": responses(shows, status, refusals, tagged=tagged, unchanged=unchanged),
     }
     if body is not None:
         described["openapi_extra"] = {"requestBody": request_body(body)}

@@ -27,7 +27,7 @@ def schedules_router(services: Services) -> APIRouter:
     """The endpoint over *services*."""
     router = APIRouter(prefix="/schedules", tags=["schedules"])
 
-    @router.post("/preview", **operation("Show the next fire times", Preview, body=PreviewRequest, errors=(413, 415)))
+    @router.post("/preview", **operation("Show the next fire times", Preview, body=PreviewRequest))
     async def preview_schedule(request: Request) -> Response:
         wanted = read_as(PreviewRequest, await read_fields(request))
         timing = _timing(wanted.schedule, wanted.timezone, wanted.starts_at, wanted.dst)

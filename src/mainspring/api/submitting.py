@@ -77,7 +77,7 @@ class SubmitJob:
 
 def submit_operation() -> dict[str, Any]:
     """What the OpenAPI document says about it."""
-    answers = responses(Job, 201, (409, 413, 415), tagged=True)
+    answers = responses(Job, 201, (408, 409, 413, 415), tagged=True)
     again = {**answers[201], "description": "The key was used before for the same body: this is that job"}
     location = {"Location": {"description": "Where the job is.", "schema": {"type": "string"}}}
     created = {**answers[201], "headers": {**answers[201]["headers"], **location}}
@@ -105,7 +105,7 @@ def batch_router(services: Services) -> APIRouter:
 
     @router.post(
         "/batch",
-        **operation("Submit up to 10,000 jobs, all or none", BatchAnswer, 201, body=Batch, errors=(409, 413, 415)),
+        **operation("Submit up to 10,000 jobs, all or none", BatchAnswer, 201, body=Batch, errors=(409,)),
     )
     async def submit_batch(request: Request, caller: Requester) -> Response:
         batch = read_objects(await read_body(request, MAX_BATCH_BODY), "jobs", MAX_BATCH)
