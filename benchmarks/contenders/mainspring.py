@@ -30,7 +30,9 @@ from mainspring.wiring.settings import Settings
 
 DATABASE = "mainspring.db"
 WORKER = "benchmark"
-BATCH = 5_000
+BATCH = 2_000
+IN_FLIGHT = 2
+"""Batches: one is made while the other is stored."""
 HANDLERS = "benchmarks.mainspring_handlers"
 PAYLOADS = "select payload from queue where id = ?1 union all select payload from history where id = ?1"
 T = TypeVar("T")
@@ -81,9 +83,12 @@ class MainspringContender:
         self._do(all_callers())
 
     def add_all(self, jobs: Sequence[Job]) -> None:
-        async def batches() -> None:
-            for start in range(0, len(jobs), BATCH):
+        async def every_other(first: int) -> None:
+            for start in range(first * BATCH, len(jobs), IN_FLIGHT * BATCH):
                 await self._add(jobs[start : start + BATCH])
+
+        async def batches() -> None:
+            await asyncio.gather(*(every_other(first) for first in range(IN_FLIGHT)))
 
         self._do(batches())
 

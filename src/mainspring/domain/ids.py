@@ -5,7 +5,7 @@ sorts by time, and a store can find a run's home from its id alone.
 """
 
 import hashlib
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import NewType
 from uuid import UUID
 
@@ -25,6 +25,7 @@ DEFAULT_PROJECT = "default"
 
 RANDOM_BITS = 74
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 _LOW_BITS = (1 << 62) - 1
 _MAX_MILLISECONDS = (1 << 48) - 1
 
@@ -50,7 +51,7 @@ def moment_of(identity: UUID) -> datetime:
 
 
 def _shape(at: datetime, bits: int) -> UUID:
-    milliseconds = min(max(int((at - _EPOCH).total_seconds() * 1000), 0), _MAX_MILLISECONDS)
+    milliseconds = min(max((at - _EPOCH) // _MILLISECOND, 0), _MAX_MILLISECONDS)
     high = (bits >> 62) & 0xFFF
     return UUID(int=milliseconds << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | bits & _LOW_BITS)
 

@@ -48,3 +48,7 @@ class RetryPolicy:
                 return timedelta(seconds=min(seconds, self.maximum.total_seconds()))
             case _:
                 assert_never(self.kind)
+
+
+DEFAULT_RETRY = RetryPolicy()
+"""Shared by all tasks that say nothing about it."""

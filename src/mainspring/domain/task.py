@@ -1,10 +1,10 @@
 """What to execute: the part of a job that each of its runs copies, so that later edits don't touch the run."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 
 from mainspring.domain.ids import DEFAULT_LANE, BlobId, Lane
-from mainspring.domain.retry import RetryPolicy
+from mainspring.domain.retry import DEFAULT_RETRY, RetryPolicy
 
 LOWEST_PRIORITY, DEFAULT_PRIORITY, HIGHEST_PRIORITY = 0, 50, 100
 DEFAULT_TIMEOUT = timedelta(minutes=5)
@@ -23,4 +23,4 @@ class Task:
     lane: Lane = DEFAULT_LANE
     priority: int = DEFAULT_PRIORITY
     timeout: timedelta = DEFAULT_TIMEOUT
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    retry: RetryPolicy = DEFAULT_RETRY

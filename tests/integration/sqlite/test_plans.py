@@ -46,7 +46,8 @@ HOT = [
     ("work", "candidates"),
     ("work", "hand_over"),
     ("work", "handed_over"),
-    ("work", "next_wake"),
+    ("work", "highest_priority"),
+    ("work", "first_wake"),
     ("work", "current"),
     ("work", "settled_before"),
     ("work", "succeed"),
@@ -89,10 +90,11 @@ def test_no_hot_statement_scans_a_table_or_sorts(connection: apsw.Connection, fi
     assert "TEMP B-TREE FOR ORDER BY" not in text, text
 
 
-def test_a_claim_reads_each_priority_in_the_order_of_its_index(connection: apsw.Connection) -> None:
-    text = plan(connection, "work", "candidates")
-    assert "SEARCH q USING COVERING INDEX queue_claim (lane=? AND priority=? AND wake_at<?)" in text
-    assert "SEARCH q USING COVERING INDEX queue_claim (lane=? AND priority<?)" in text
+def test_a_claim_steps_from_priority_to_priority_and_reads_each_from_its_oldest(connection: apsw.Connection) -> None:
+    step = plan(connection, "work", "highest_priority")
+    assert "SEARCH queue USING COVERING INDEX queue_claim (lane=? AND priority<?)" in step
+    candidates = plan(connection, "work", "candidates")
+    assert "SEARCH queue USING COVERING INDEX queue_claim (lane=? AND priority=? AND wake_at<?)" in candidates
 
 
 def test_the_buckets_of_waits_are_those_of_the_port() -> None:

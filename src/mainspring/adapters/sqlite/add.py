@@ -57,18 +57,18 @@ def known_ids(transaction: Transaction, ids: Sequence[str]) -> frozenset[str]:
 
 
 def _judge(transaction: Transaction, items: Sequence[_Item]) -> list[Added]:
-    seen = {identity(digits) for digits in known_ids(transaction, [_id(item).hex for item in items])}
+    identities = [_id(item) for item in items]
+    seen = {identity(digits) for digits in known_ids(transaction, [each.hex for each in identities])}
     taken = _keys_taken(transaction, items)
     answers = []
     now = to_instant(transaction.now)
-    for item in items:
+    for item, identifier in zip(items, identities, strict=True):
         key = item.key
         earlier = None if key is None else taken.get((_owner(item), key.text))
         if earlier is not None and key is not None:
             kind = Addition.EXISTING if earlier[1] == key.body else Addition.CONFLICT
             answers.append(Added(kind, earlier[0]))
             continue
-        identifier = _id(item)
         answers.append(Added(Addition.EXISTING if identifier in seen else Addition.CREATED, identifier, now))
         seen.add(identifier)
         if key is not None:
@@ -119,7 +119,7 @@ def _due(transaction: Transaction, run: NewRun) -> int:
 
 
 def _kind(run: NewRun, due: int, now: int, standing: frozenset[str]) -> Origin:
-    if run.job_id.hex in standing:
+    if standing and run.job_id.hex in standing:
         return Origin.RECURRING
     return Origin.DELAYED if due > now else Origin.IMMEDIATE
 
@@ -131,7 +131,7 @@ def _key_text(key: Key | None) -> str | None:
 def _run_fields(run: NewRun, kind: Origin, due: int) -> list[Any]:
     return [
         run.id.hex,
-        run.job_id.hex,
+        None if run.one_shot else run.job_id.hex,
         None if run.origin is None else run.origin.hex,
         run.owner,
         run.project,

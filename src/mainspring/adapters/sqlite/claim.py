@@ -1,7 +1,7 @@
 """Handing waiting runs over."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import zip_longest
 
@@ -10,7 +10,7 @@ from mainspring.adapters.sqlite.rows import HELD, attempt_from, dump, duration, 
 from mainspring.adapters.sqlite.statements import load
 from mainspring.domain.ids import Lane, SessionId
 from mainspring.domain.run import Attempt
-from mainspring.domain.task import BACKSTOP
+from mainspring.domain.task import BACKSTOP, HIGHEST_PRIORITY
 from mainspring.errors import SessionLost
 from mainspring.ports.work import Claim
 
@@ -31,11 +31,12 @@ def claim(transaction: Transaction, by: SessionId, lanes: Sequence[Lane], limit:
 
 
 def next_wake(transaction: Transaction, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
-    """How long until the next waiting run of each lane wakes."""
+    """How long until the next waiting run of each lane wakes, held ones apart."""
     waits = {}
     for lane in lanes:
-        wake = transaction.value(_SQL["next_wake"], lane, HELD)
-        if wake is not None:
+        wakes = (transaction.value(_SQL["first_wake"], lane, level) for level in _priorities(transaction, lane))
+        wake = min(wakes, default=HELD)
+        if wake < HELD:
             waits[lane] = duration(max(wake - transaction.now, 0))
     return waits
 
@@ -49,9 +50,28 @@ def _hand_over(transaction: Transaction, by: SessionId, worker: str, chosen: Seq
 
 def _choose(transaction: Transaction, lanes: Sequence[Lane], limit: int) -> list[int]:
     """The rows to take: by priority and wake time within a lane, lanes in turn."""
-    offers = [json.loads(transaction.value(_SQL["candidates"], lane, transaction.now, limit)) for lane in lanes]
+    offers = [_candidates(transaction, lane, limit) for lane in lanes]
     if len(offers) == 1:
-        chosen: list[int] = offers[0]
-        return chosen
+        return offers[0]
     in_turn = [seq for round_ in zip_longest(*offers) for seq in round_ if seq is not None]
     return in_turn[:limit]
+
+
+def _candidates(transaction: Transaction, lane: Lane, limit: int) -> list[int]:
+    found: list[int] = []
+    for level in _priorities(transaction, lane):
+        found += json.loads(transaction.value(_SQL["candidates"], lane, level, transaction.now, limit - len(found)))
+        if len(found) == limit:
+            break
+    return found
+
+
+def _priorities(transaction: Transaction, lane: Lane) -> Iterator[int]:
+    """The priorities that waiting runs of a lane have, from the highest: few, and each is one step of an index.
+
+    One recursive statement would do the same, but setting up its temporary tables takes ten times as long.
+    """
+    level = transaction.value(_SQL["highest_priority"], lane, HIGHEST_PRIORITY + 1)
+    while level is not None:
+        yield level
+        level = transaction.value(_SQL["highest_priority"], lane, level)

@@ -19,7 +19,7 @@ from mainspring.errors import (
 
 MEMORY = ":memory:"
 LOG_SIZE = 4 * 1024 * 1024
-"""The log begins anew at about this size, so that it stays within what was laid out."""
+"""What is laid out for the log at first; once it has been written through, it is used again from its beginning."""
 BUSY_SECONDS = 10.0
 """How long another process may keep the file before a write is given up as unavailable."""
 

@@ -18,13 +18,13 @@ from typing import Any, Protocol, TypeVar
 
 import apsw
 
-from mainspring.adapters.sqlite.connection import LOG_SIZE, connect, lay_out_log, translation
+from mainspring.adapters.sqlite.connection import connect, lay_out_log, translation
 from mainspring.adapters.sqlite.migrate import migrate
 from mainspring.adapters.sqlite.rows import to_micros
 from mainspring.errors import StoreUnavailable
 
 MAX_GROUP = 256
-CHECKPOINT_PAGES = LOG_SIZE // 4096
+CHECKPOINT_PAGES = 4_000
 READERS = 2
 
 _FAULT_OF_THE_OPERATION = (apsw.ConstraintError, apsw.SQLError, apsw.MismatchError, apsw.TooBigError)

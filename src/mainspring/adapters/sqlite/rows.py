@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mainspring.domain.ids import BlobId, Fence, JobId, Lane, RunId, SessionId, Version
 from mainspring.domain.job import Job, JobState, Terms
-from mainspring.domain.retry import Backoff, RetryPolicy
+from mainspring.domain.retry import DEFAULT_RETRY, Backoff, RetryPolicy
 from mainspring.domain.run import Attempt, Run, State
 from mainspring.domain.task import Task
 
@@ -17,7 +17,6 @@ HELD = 1 << 61
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_DEFAULT_RETRY = RetryPolicy()
 _OWN_ID = ""
 
 
@@ -58,7 +57,7 @@ def dump(batch: Any) -> str:
 
 def retry_text(policy: RetryPolicy) -> str | None:
     """A retry policy as text; the default takes no room."""
-    if policy == _DEFAULT_RETRY:
+    if policy is DEFAULT_RETRY or policy == DEFAULT_RETRY:
         return None
     return dump([policy.max_retries, policy.kind, micros(policy.initial), micros(policy.maximum), policy.jitter])
 
@@ -67,7 +66,7 @@ def retry_text(policy: RetryPolicy) -> str | None:
 def retry_policy(text: str | None) -> RetryPolicy:
     """A retry policy from its text; jobs share few of them."""
     if text is None:
-        return _DEFAULT_RETRY
+        return DEFAULT_RETRY
     retries, kind, initial, maximum, jitter = json.loads(text)
     return RetryPolicy(
         max_retries=retries,

@@ -112,7 +112,7 @@ ABLATIONS: tuple[Ablation, ...] = (
     Ablation(
         "claim-early",
         "a claim looks at no clock",
-        statement("work", ("candidates", "AND q.wake_at <= ?2", "")),
+        statement("work", ("candidates", "AND wake_at <= ?3", "")),
     ),
     Ablation(
         "claim-by-the-dead",

@@ -23,8 +23,8 @@ SELECT json_group_array(value) FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM jo
 -- name: insert_runs
 INSERT INTO queue (id, job_id, origin, owner, project, name, key, spec, kind, due_at, wake_at,
                    handler, lane, priority, timeout, retry, payload, blob, created_at)
-SELECT unhex(value ->> 0), unhex(value ->> 1), unhex(value ->> 2), value ->> 3, value ->> 4, value ->> 5, value ->> 6,
-       unhex(value ->> 7), value ->> 8, value ->> 9, value ->> 9,
+SELECT unhex(value ->> 0), unhex(coalesce(value ->> 1, value ->> 0)), unhex(value ->> 2), value ->> 3, value ->> 4, value ->> 5,
+       value ->> 6, unhex(value ->> 7), value ->> 8, value ->> 9, value ->> 9,
        value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, unhex(value ->> 15), value ->> 16, ?2
 FROM json_each(?1);
 
@@ -53,18 +53,14 @@ ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
 -- The name of a session that is alive.
 SELECT name FROM session WHERE id = ?1 AND state = 0;
 
+-- name: highest_priority
+-- The highest priority below a bound that waiting runs of a lane have.
+SELECT max(priority) FROM queue WHERE lane = ?1 AND state = 0 AND priority < ?2;
+
 -- name: candidates
--- The best waiting runs of a lane. The scan steps from priority to priority and reads each from its oldest wake time,
--- so that rows which wake later are never touched; its order is the order of the index, which a test of the plan holds.
-WITH RECURSIVE level (priority) AS (
-    SELECT max(priority) FROM queue WHERE lane = ?1 AND state = 0
-    UNION ALL
-    SELECT (SELECT max(q.priority) FROM queue q WHERE q.lane = ?1 AND q.state = 0 AND q.priority < level.priority)
-    FROM level WHERE level.priority IS NOT NULL
-)
+-- The runs of one priority that have waited longest: rows which wake later are never touched.
 SELECT json_group_array(seq) FROM (
-    SELECT q.seq FROM level CROSS JOIN queue q INDEXED BY queue_claim
-    ON q.lane = ?1 AND q.state = 0 AND q.priority = level.priority AND q.wake_at <= ?2 LIMIT ?3
+    SELECT seq FROM queue WHERE lane = ?1 AND state = 0 AND priority = ?2 AND wake_at <= ?3 ORDER BY wake_at, seq LIMIT ?4
 );
 
 -- name: hand_over
@@ -88,19 +84,9 @@ FROM (SELECT owner, lane, kind, ?2 - wake_at AS late FROM queue WHERE seq IN (SE
 GROUP BY owner, lane, kind, what
 ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
 
--- name: next_wake
--- When the next waiting run of a lane wakes, held ones apart.
-WITH RECURSIVE level (priority) AS (
-    SELECT max(priority) FROM queue WHERE lane = ?1 AND state = 0
-    UNION ALL
-    SELECT (SELECT max(q.priority) FROM queue q WHERE q.lane = ?1 AND q.state = 0 AND q.priority < level.priority)
-    FROM level WHERE level.priority IS NOT NULL
-)
-SELECT min(wake) FROM (
-    SELECT (SELECT q.wake_at FROM queue q WHERE q.lane = ?1 AND q.state = 0 AND q.priority = level.priority
-            ORDER BY q.wake_at LIMIT 1) AS wake
-    FROM level WHERE level.priority IS NOT NULL
-) WHERE wake < ?2;
+-- name: first_wake
+-- When the next waiting run of one priority wakes.
+SELECT min(wake_at) FROM queue WHERE lane = ?1 AND state = 0 AND priority = ?2;
 
 -- name: current
 -- Which verdicts (id, fence, session) meet the run that they were made for. A loss needs the session too.
