@@ -61,8 +61,11 @@ class Ticker:
         await repeat(self.step, stop, service="ticker", clock=self._clock, random=self._random, wait=self._listen)
 
     async def _listen(self, at_most: timedelta) -> bool:
-        """New work may be due before what is known."""
-        return await self._signals.wait(tuple(lane_topic(lane) for lane in self._lanes), at_most)
+        """New work may be due before what is known; the workers, who were told as well, go first."""
+        told = await self._signals.wait(tuple(lane_topic(lane) for lane in self._lanes), at_most)
+        if told:
+            await self._clock.sleep(min([QUIET, *map(self._until, self._signal_at.values())]))
+        return told
 
     async def _signal(self) -> None:
         now = self._clock.monotonic()

@@ -206,5 +206,16 @@ async def test_new_work_in_a_lane_makes_the_ticker_look_again(
     signals.pending = 1
     await ticker.run(clock.stop_at_nap(2))
     topics = ("work/mail", "work/web")
-    assert signals.waited == [(topics, POLL), (topics, QUIET), (topics, POLL)]
+    assert signals.waited == [(topics, POLL), (topics, POLL)]
     assert len(work.looks) == 2
+
+
+@pytest.mark.parametrize("known", [None, 0.002])
+async def test_the_workers_go_first_when_there_is_new_work_but_a_known_moment_is_kept(
+    ticker: Ticker, work: FakeWork, signals: FakeSignals, clock: FakeClock, known: float | None
+) -> None:
+    work.wakes = {} if known is None else {MAIL: seconds(known)}
+    await ticker.step()
+    signals.pending, before = 1, clock.elapsed
+    assert await ticker._listen(POLL)
+    assert clock.elapsed - before == (QUIET if known is None else seconds(known))
