@@ -1,13 +1,15 @@
 import asyncio
+from typing import cast
 
+import apsw
 import pytest
 
-from mainspring.adapters.sqlite.engine import Transaction
+from mainspring.adapters.sqlite.engine import Transaction, _commit_group, _Request
 from mainspring.adapters.sqlite.store import SqliteStore
 from mainspring.domain.ids import DEFAULT_LANE, SessionId
-from mainspring.errors import SessionLost, StoreUnavailable
+from mainspring.errors import SessionLost, StoreFull, StoreUnavailable
 from mainspring.ports.work import Addition
-from tests.integration.sqlite.support import new_run, new_session
+from tests.integration.sqlite.support import RealClock, new_run, new_session
 
 
 async def test_operations_that_wait_together_share_a_transaction(store: SqliteStore) -> None:
@@ -56,3 +58,25 @@ async def test_a_closed_store_says_so_instead_of_waiting(store: SqliteStore) -> 
         await store.work.add([new_run()])
     with pytest.raises(StoreUnavailable, match="closed"):
         await store.views.now()
+
+
+class BrokenDisk:
+    """A connection whose commits and rollbacks fail."""
+
+    in_transaction = True
+
+    def execute(self, statement: str, _values: object = ()) -> None:
+        if statement == "COMMIT":
+            raise apsw.FullError("the disk is full")
+        if statement == "ROLLBACK":
+            raise apsw.IOError("and broken")
+
+
+async def test_everybody_is_answered_even_if_nothing_can_be_rolled_back() -> None:
+    loop = asyncio.get_running_loop()
+    requests = [_Request(lambda _: None, loop, loop.create_future()) for _ in range(2)]
+    _commit_group(cast("apsw.Connection", BrokenDisk()), "store.db", RealClock(), requests)
+    for request in requests:
+        request.resolve()
+        with pytest.raises(StoreFull, match="nothing was stored"):
+            await request.future

@@ -11,6 +11,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from queue import Empty, SimpleQueue
@@ -229,8 +230,10 @@ def _commit_group(connection: apsw.Connection, path: str, clock: WallClock, grou
         failure = translation(error, path)
         for request in group:
             request.error = failure
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
+        # The writer must live on, or everybody would wait for ever: what can't be rolled back fails the next group.
+        with suppress(apsw.Error):
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
 
 
 def _run_in_savepoint(transaction: Transaction, request: _Request) -> None:
