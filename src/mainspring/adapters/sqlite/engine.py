@@ -92,6 +92,10 @@ class Engine(Protocol):
         """Run *operation* on one consistent state."""
         ...
 
+    def now(self) -> int:
+        """The store's now, in microseconds."""
+        ...
+
     async def close(self) -> None:
         """Finish what was asked and close the file."""
         ...
@@ -117,6 +121,10 @@ class InlineEngine:
     async def read(self, operation: Operation[T]) -> T:
         """Run *operation* on the same connection: it sees what was committed."""
         return operation(Transaction(self._connection, to_micros(self._clock.now())))
+
+    def now(self) -> int:
+        """The clock's now."""
+        return to_micros(self._clock.now())
 
     async def close(self) -> None:
         """Close the connection."""
@@ -156,6 +164,10 @@ class ThreadedEngine:
         if self._closed:
             raise StoreUnavailable(f"{self._path} was closed")
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, operation)
+
+    def now(self) -> int:
+        """The clock's now."""
+        return to_micros(self._clock.now())
 
     async def close(self) -> None:
         """Finish what was asked, then close the file; closing twice changes nothing."""

@@ -5,9 +5,9 @@ from datetime import timedelta
 from functools import partial
 
 from mainspring.adapters.sqlite.add import add
-from mainspring.adapters.sqlite.claim import claim, next_wake
+from mainspring.adapters.sqlite.claim import claim, next_wakes
 from mainspring.adapters.sqlite.engine import Engine, Transaction
-from mainspring.adapters.sqlite.rows import dump
+from mainspring.adapters.sqlite.rows import dump, duration
 from mainspring.adapters.sqlite.settle import settle
 from mainspring.adapters.sqlite.statements import load
 from mainspring.adapters.sqlite.steer import steer
@@ -38,7 +38,9 @@ class SqliteWork:
         self._turn += 1
         first = self._turn % max(len(lanes), 1)
         in_turn = [*lanes[first:], *lanes[:first]]
-        return await self._engine.write(partial(claim, by=by, lanes=in_turn, limit=limit))
+        claimed = await self._engine.write(partial(claim, by=by, lanes=in_turn, limit=limit))
+        next_in = None if claimed.more_at is None else self._until(claimed.more_at)
+        return Claim(attempts=claimed.attempts, next_in=next_in)
 
     async def settle(self, verdicts: Sequence[Verdict]) -> Sequence[Settled]:
         """Apply each verdict whose fence is current."""
@@ -60,7 +62,12 @@ class SqliteWork:
 
     async def next_wake(self, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
         """When the next waiting run of each lane wakes."""
-        return await self._engine.read(partial(next_wake, lanes=lanes))
+        wakes = await self._engine.read(partial(next_wakes, lanes=lanes))
+        return {lane: self._until(wake) for lane, wake in wakes.items()}
+
+    def _until(self, moment: int) -> timedelta:
+        """Counted from the answer: from the question, a commit would be added to every wait."""
+        return duration(max(moment - self._engine.now(), 0))
 
 
 def _discard(transaction: Transaction, runs: Sequence[RunId]) -> Sequence[bool]:
