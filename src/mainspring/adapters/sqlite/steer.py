@@ -36,9 +36,24 @@ def steer(transaction: Transaction, run: RunId, order: Order) -> Steered:
             return Steered(effect=Effect.MISSING)
         return Steered(effect=Effect.REFUSED, state=State(ended))
     live = _Live(*json.loads(row))
-    if live.state == State.RUNNING:
-        return _steer_running(transaction, live, order)
+    state = State(live.state)
+    if state is State.RUNNING and not isinstance(order, Cancel):
+        return Steered(effect=Effect.REFUSED, state=state)
+    if order.expected_version not in {None, live.version}:
+        return Steered(effect=Effect.CONFLICT, state=state)
+    return _obey(transaction, live, order)
+
+
+def cancel_active(transaction: Transaction, run: RunId, reason: str) -> None:
+    """Cancel on behalf of the timetable, whatever the run's state."""
+    steer(transaction, run, Cancel(reason=reason))
+
+
+def _obey(transaction: Transaction, live: _Live, order: Order) -> Steered:
     match order:
+        case Cancel(reason=reason) if live.state == State.RUNNING:
+            transaction.execute(_SQL["flag"], live.seq, reason)
+            return Steered(effect=Effect.FLAGGED, state=State.RUNNING)
         case Cancel(reason=reason):
             _cancel(transaction, live, reason)
             return Steered(effect=Effect.DONE, state=State.CANCELLED)
@@ -47,24 +62,10 @@ def steer(transaction: Transaction, run: RunId, order: Order) -> Steered:
         case Release():
             _move(transaction, live, held=False)
         case Edit():
-            if order.expected_version not in {None, live.version}:
-                return Steered(effect=Effect.CONFLICT, state=State.WAITING)
             _edit(transaction, live, order)
         case _:
             assert_never(order)
     return Steered(effect=Effect.DONE, state=State.WAITING)
-
-
-def cancel_active(transaction: Transaction, run: RunId, reason: str) -> None:
-    """Cancel on behalf of the timetable, whatever the run's state."""
-    steer(transaction, run, Cancel(reason=reason))
-
-
-def _steer_running(transaction: Transaction, live: _Live, order: Order) -> Steered:
-    if not isinstance(order, Cancel):
-        return Steered(effect=Effect.REFUSED, state=State.RUNNING)
-    transaction.execute(_SQL["flag"], live.seq, order.reason)
-    return Steered(effect=Effect.FLAGGED, state=State.RUNNING)
 
 
 def _cancel(transaction: Transaction, live: _Live, reason: str) -> None:
@@ -76,6 +77,7 @@ def _cancel(transaction: Transaction, live: _Live, reason: str) -> None:
 def _move(transaction: Transaction, live: _Live, *, held: bool) -> None:
     if held is not (live.wake_at >= HELD):
         transaction.execute(_SQL["move_wake"], live.seq, live.wake_at + (HELD if held else -HELD))
+        _renew(transaction, live)
 
 
 def _edit(transaction: Transaction, live: _Live, order: Edit) -> None:
@@ -85,6 +87,12 @@ def _edit(transaction: Transaction, live: _Live, order: Edit) -> None:
     due = None if order.due is None else _instant(transaction, order.due)
     wake = due if due is None or live.wake_at < HELD else due + HELD
     transaction.execute(_SQL["edit_rest"], live.seq, due, wake, order.name, order.spec)
+    _renew(transaction, live)
+
+
+def _renew(transaction: Transaction, live: _Live) -> None:
+    """Give the row a new version, and a new number: whoever follows the numbers learns of the change."""
+    transaction.execute(_SQL["renew"], live.seq, transaction.value(_SQL["next_number"]))
 
 
 def _count_in(transaction: Transaction, live: _Live, lane: Lane) -> None:

@@ -32,7 +32,8 @@ CREATE INDEX job_blob ON job (blob) WHERE blob IS NOT NULL;
 
 -- Live runs only. `wake_at` of a held run is moved far away (see rows.HELD) and back when it is released.
 -- `settled` is the fence of the last hand-over that was settled, which tells a repeated verdict from a stale one.
--- Numbers are never used again, so that whoever follows the additions can go on from the last one it saw.
+-- Numbers are never used again, so that whoever follows the additions can go on from the last one it saw; a run that
+-- is held, released or edited gets a new one.
 -- `worker` is the name of the holder, or of the last one while the run waits: its late result may still count.
 CREATE TABLE queue (
     seq         INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -14,6 +14,7 @@ SELECT json_array(
 SELECT json_group_array(json_array({ended_change})) FROM (SELECT * FROM history WHERE seq > ?1 ORDER BY seq);
 
 -- name: added
+-- Runs that were added, held, released or edited: each of these gives a new number.
 SELECT json_group_array(json_array({live_change})) FROM (SELECT * FROM queue WHERE seq > ?1 ORDER BY seq);
 
 -- name: running
@@ -33,7 +34,7 @@ SELECT json_group_array(json_array(owner, amount))
 FROM (SELECT owner, count(*) AS amount FROM job WHERE changed > ?1 GROUP BY owner);
 
 -- name: counts
--- How many runs of each owner were added, started or ended, by the state that they are in now.
+-- How many runs of each owner were added, steered, started or ended, by the state that they are in now.
 SELECT json_group_array(json_array(owner, state, amount)) FROM (
     SELECT owner, state, count(*) AS amount FROM (
         SELECT owner, state FROM history WHERE seq > ?1

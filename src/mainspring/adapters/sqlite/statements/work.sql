@@ -157,15 +157,20 @@ FROM queue WHERE seq = ?1;
 UPDATE queue SET cancel = coalesce(cancel, ?2) WHERE seq = ?1;
 
 -- name: move_wake
-UPDATE queue SET wake_at = ?2, fence = fence + 1, version = version + 1 WHERE seq = ?1;
+UPDATE queue SET wake_at = ?2 WHERE seq = ?1;
 
 -- name: edit_task
 UPDATE queue SET handler = ?2, lane = ?3, priority = ?4, timeout = ?5, retry = ?6, payload = unhex(?7), blob = ?8 WHERE seq = ?1;
 
 -- name: edit_rest
-UPDATE queue SET due_at = coalesce(?2, due_at), wake_at = coalesce(?3, wake_at), name = coalesce(?4, name), spec = coalesce(?5, spec),
-    fence = fence + 1, version = version + 1
+UPDATE queue SET due_at = coalesce(?2, due_at), wake_at = coalesce(?3, wake_at), name = coalesce(?4, name), spec = coalesce(?5, spec)
 WHERE seq = ?1;
+
+-- name: next_number
+UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'queue' RETURNING seq;
+
+-- name: renew
+UPDATE queue SET seq = ?2, fence = fence + 1, version = version + 1 WHERE seq = ?1;
 
 -- name: hide
 INSERT OR IGNORE INTO hidden (id) VALUES (?1);

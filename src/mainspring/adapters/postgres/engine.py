@@ -1,0 +1,183 @@
+"""Connections by purpose, transactions that are repeated when the server asks for it, and errors of our own.
+
+The hot statements run on connections of their own, whose planner settings leave only the plan that was measured to be
+right: with the statistics of a queue that is empty one moment and full the next, the planner's own choice flips.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+import asyncpg
+
+from mainspring.adapters.postgres.address import Address
+from mainspring.adapters.postgres.failures import REPEATABLE, translated, translation
+from mainspring.ports.time import Random
+
+Connection = asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
+Operation = Callable[[Connection], Awaitable["T"]]
+T = TypeVar("T")
+
+CONNECT_SECONDS = 10.0
+STATEMENT_SECONDS = 30.0
+"""Nothing that a store is asked for takes as long; what does is given up, here and on the server."""
+MOST_TRIES = 8
+FIRST_PAUSE = 0.005
+
+
+class Purpose(Enum):
+    """What a connection is for."""
+
+    GENERAL = "general"
+    CLAIM = "claim"
+    SETTLE = "settle"
+
+
+_EVERY: Final = MappingProxyType(
+    {
+        "application_name": "mainspring",
+        "jit": "off",
+        "statement_timeout": str(int(STATEMENT_SECONDS * 1000)),
+        "lock_timeout": "10000",
+        "idle_in_transaction_session_timeout": "30000",
+        "synchronous_commit": "on",
+        "timezone": "UTC",
+    }
+)
+_PLANS: Final[Mapping[Purpose, Mapping[str, str]]] = MappingProxyType(
+    {
+        Purpose.GENERAL: {},
+        Purpose.CLAIM: {
+            "plan_cache_mode": "force_generic_plan",
+            "enable_seqscan": "off",
+            "enable_sort": "off",
+            "enable_hashjoin": "off",
+            "enable_mergejoin": "off",
+            "enable_bitmapscan": "off",
+        },
+        Purpose.SETTLE: {
+            "plan_cache_mode": "force_generic_plan",
+            "enable_seqscan": "off",
+            "enable_nestloop": "off",
+            "enable_mergejoin": "off",
+            "enable_bitmapscan": "off",
+        },
+    }
+)
+_FEW = 2
+"""Connections for each hot purpose: one process has one worker, which claims and settles one batch at a time."""
+
+
+def settings(purpose: Purpose, schema: str) -> dict[str, str]:
+    """What the server is told when a connection for *purpose* is opened."""
+    return {**_EVERY, **_PLANS[purpose], "search_path": schema}
+
+
+async def connect(address: Address, purpose: Purpose = Purpose.GENERAL) -> "asyncpg.Connection[asyncpg.Record]":
+    """One connection outside the pools, for whoever keeps it."""
+    with translated(address.shown):
+        return await asyncpg.connect(
+            address.url,
+            timeout=CONNECT_SECONDS,
+            command_timeout=STATEMENT_SECONDS,
+            server_settings=settings(purpose, address.schema),
+        )
+
+
+class Engine:
+    """Runs statements and transactions, each on a connection for its purpose."""
+
+    def __init__(self, address: Address, random: Random) -> None:
+        self.address = address
+        self._random = random
+        self._pools: dict[Purpose, asyncpg.Pool[asyncpg.Record]] = {}
+
+    async def open(self) -> None:
+        """Make the pools; connections are opened when they are needed."""
+        sizes = {Purpose.GENERAL: self.address.connections, Purpose.CLAIM: _FEW, Purpose.SETTLE: _FEW}
+        for purpose, size in sizes.items():
+            with translated(self.address.shown):
+                self._pools[purpose] = await asyncpg.create_pool(
+                    self.address.url,
+                    min_size=0,
+                    max_size=size,
+                    timeout=CONNECT_SECONDS,
+                    command_timeout=STATEMENT_SECONDS,
+                    server_settings=settings(purpose, self.address.schema),
+                    reset=_leave_as_it_is,
+                )
+
+    async def close(self) -> None:
+        """Let every connection finish what it does, but not for long."""
+        for pool in self._pools.values():
+            try:
+                await asyncio.wait_for(pool.close(), CONNECT_SECONDS)
+            except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                pool.terminate()
+
+    async def fetch(self, statement: str, *values: Any, purpose: Purpose = Purpose.GENERAL) -> list[asyncpg.Record]:
+        """The rows of one statement, in a transaction of its own."""
+
+        async def ask(connection: Connection) -> list[asyncpg.Record]:
+            return await connection.fetch(statement, *values)
+
+        return await self._tried(ask, purpose)
+
+    async def row(self, statement: str, *values: Any, purpose: Purpose = Purpose.GENERAL) -> asyncpg.Record | None:
+        """The first row, or None."""
+        rows = await self.fetch(statement, *values, purpose=purpose)
+        return rows[0] if rows else None
+
+    async def value(self, statement: str, *values: Any, purpose: Purpose = Purpose.GENERAL) -> Any:
+        """The first column of the first row, or None."""
+        row = await self.row(statement, *values, purpose=purpose)
+        return None if row is None else row[0]
+
+    async def execute(self, statement: str, *values: Any, purpose: Purpose = Purpose.GENERAL) -> None:
+        """Run one statement that answers nothing."""
+        await self.fetch(statement, *values, purpose=purpose)
+
+    async def write(self, operation: "Operation[T]") -> T:
+        """Run *operation* in a transaction, from its beginning again if the server rolled it back for others' sake."""
+
+        async def whole(connection: Connection) -> T:
+            async with connection.transaction():
+                return await operation(connection)
+
+        return await self._tried(whole, Purpose.GENERAL)
+
+    async def read(self, operation: "Operation[T]") -> T:
+        """Run *operation* on one consistent state, for reading several times."""
+
+        async def whole(connection: Connection) -> T:
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                return await operation(connection)
+
+        return await self._tried(whole, Purpose.GENERAL)
+
+    async def _tried(self, operation: "Operation[T]", purpose: Purpose) -> T:
+        for tries in range(1, MOST_TRIES + 1):
+            try:
+                async with self._connection(purpose) as connection:
+                    return await operation(connection)
+            except REPEATABLE as error:
+                if tries == MOST_TRIES:
+                    raise translation(error, self.address.shown) from error
+            except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+                if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+                    await self._pools[purpose].expire_connections()  # the primary is elsewhere now
+                raise translation(error, self.address.shown) from error
+            await asyncio.sleep(FIRST_PAUSE * 2**tries * (0.5 + self._random.uniform() / 2))
+        raise AssertionError("the last try returns or raises")
+
+    @asynccontextmanager
+    async def _connection(self, purpose: Purpose) -> AsyncIterator[Connection]:
+        async with self._pools[purpose].acquire(timeout=CONNECT_SECONDS) as connection:
+            yield connection
+
+
+async def _leave_as_it_is(_connection: Connection) -> None:
+    """Nothing is ever set on a connection of ours, and the driver's own reset would cost a round trip per statement."""

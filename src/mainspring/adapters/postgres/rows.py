@@ -1,0 +1,153 @@
+"""Between values and rows: the driver knows instants, durations, bytes and ids; this is what lies above them."""
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from mainspring.domain.ids import BlobId, Fence, JobId, Lane, RunId, SessionId, Version
+from mainspring.domain.job import Job, JobState, Terms
+from mainspring.domain.retry import DEFAULT_RETRY, Backoff, RetryPolicy
+from mainspring.domain.run import Attempt, Run, State
+from mainspring.domain.task import Task
+
+Row = Sequence[Any]
+"""Columns in the order of a fragment of `statements/fragments.sql`."""
+
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def text(value: str | None) -> str | None:
+    """Text as PostgreSQL takes it: it knows no NUL."""
+    return None if value is None else value.replace("\0", "\\0")
+
+
+def retry_text(policy: RetryPolicy) -> str | None:
+    """A retry policy as text; the default takes no room."""
+    if policy is DEFAULT_RETRY or policy == DEFAULT_RETRY:
+        return None
+    initial, maximum = policy.initial // _MICROSECOND, policy.maximum // _MICROSECOND
+    return json.dumps([policy.max_retries, policy.kind, initial, maximum, policy.jitter], separators=(",", ":"))
+
+
+@lru_cache(maxsize=1024)
+def retry_policy(text_: str | None) -> RetryPolicy:
+    """A retry policy from its text; jobs share few of them."""
+    if text_ is None:
+        return DEFAULT_RETRY
+    retries, kind, initial, maximum, jitter = json.loads(text_)
+    return RetryPolicy(
+        max_retries=retries,
+        kind=Backoff(kind),
+        initial=timedelta(microseconds=initial),
+        maximum=timedelta(microseconds=maximum),
+        jitter=jitter,
+    )
+
+
+def task_fields(task: Task) -> list[Any]:
+    """A task in the order of the columns handler, lane, priority, timeout, retry, payload, blob."""
+    return [task.handler, task.lane, task.priority, task.timeout, retry_text(task.retry), task.payload, task.blob]
+
+
+def task_from(row: Row) -> Task:
+    """A task from the last columns of a fragment."""
+    handler, lane, priority, timeout, retry, payload, blob = row
+    return Task(
+        handler=handler,
+        lane=Lane(lane),
+        priority=priority,
+        timeout=timeout,
+        retry=retry_policy(retry),
+        payload=payload,
+        blob=None if blob is None else BlobId(blob),
+    )
+
+
+def attempt_from(row: Row) -> Attempt:
+    """A run in somebody's hands from the fragment `attempt`."""
+    run_id, job_id, session, fence, attempt, failures, losses, due_at, started_at = row[:9]
+    owner, project, log, cancelling, worker = row[9:14]
+    return Attempt(
+        run_id=RunId(run_id),
+        job_id=JobId(run_id if job_id is None else job_id),
+        session=SessionId(session),
+        fence=Fence(fence),
+        attempt=attempt,
+        failures=failures,
+        losses=losses,
+        due_at=due_at,
+        started_at=started_at,
+        owner=owner,
+        project=project,
+        worker=worker,
+        task=task_from(row[14:]),
+        log=log,
+        cancelling=cancelling,
+    )
+
+
+def job_from(row: Row) -> Job:
+    """A standing job from the fragment `job`."""
+    job_id, owner, project, name, key, state, version, terms, created_at, updated_at = row[:10]
+    next_fire_at, wake_at, active = row[10:13]
+    return Job(
+        id=JobId(job_id),
+        owner=owner,
+        project=project,
+        name=name,
+        key=key,
+        state=JobState(state),
+        version=Version(version),
+        terms=Terms.from_json(terms),
+        created_at=created_at,
+        updated_at=updated_at,
+        next_fire_at=next_fire_at,
+        wake_at=wake_at,
+        active_run=_run_id(active),
+        task=task_from(row[13:]),
+    )
+
+
+def run_from(row: Row) -> Run:
+    """A run, live or ended, from the fragments `live_run` and `ended_run`."""
+    run_id, job_id, origin, owner, project, name, key, spec, state, created_at, version, due_at, wake_at = row[:13]
+    fence, attempt, failures, losses, worker, started_at, finished_at, cancelling = row[13:21]
+    result, result_blob, error, reason, skipped_to, skipped_count, log = row[21:28]
+    return Run(
+        id=RunId(run_id),
+        job_id=JobId(job_id),
+        origin=_run_id(origin),
+        owner=owner,
+        project=project,
+        name=name,
+        key=key,
+        spec=spec,
+        task=task_from(row[28:]),
+        state=State(state),
+        created_at=created_at,
+        version=Version(version),
+        due_at=due_at,
+        wake_at=wake_at,
+        fence=Fence(fence),
+        attempt=attempt,
+        failures=failures,
+        losses=losses,
+        worker=worker,
+        started_at=started_at,
+        finished_at=finished_at,
+        cancelling=cancelling,
+        result=result,
+        result_blob=None if result_blob is None else BlobId(result_blob),
+        error=error,
+        reason=reason,
+        skipped_to=skipped_to,
+        skipped_count=skipped_count,
+        log=log,
+    )
+
+
+def _run_id(value: UUID | None) -> RunId | None:
+    return None if value is None else RunId(value)

@@ -1,0 +1,52 @@
+"""The store for many machines: one PostgreSQL schema, every port."""
+
+from mainspring.adapters.postgres.address import address
+from mainspring.adapters.postgres.audit import PostgresAudit
+from mainspring.adapters.postgres.blobs import PostgresBlobs
+from mainspring.adapters.postgres.changes import PostgresChanges
+from mainspring.adapters.postgres.engine import Engine
+from mainspring.adapters.postgres.keys import PostgresKeys
+from mainspring.adapters.postgres.locks import PostgresLocks
+from mainspring.adapters.postgres.migrate import migrate
+from mainspring.adapters.postgres.output import PostgresOutput
+from mainspring.adapters.postgres.sessions import PostgresSessions
+from mainspring.adapters.postgres.timetable import PostgresTimetable
+from mainspring.adapters.postgres.upkeep import PostgresUpkeep
+from mainspring.adapters.postgres.views import PostgresViews
+from mainspring.adapters.postgres.work import PostgresWork
+from mainspring.ports.time import Random
+
+
+class PostgresStore:
+    """Durable before it answers; any number of processes on any number of machines share it."""
+
+    def __init__(self, engine: Engine, schema: int) -> None:
+        self._engine = engine
+        self.schema = schema
+        """The number of the newest migration that the schema has."""
+        self.timetable = PostgresTimetable(engine)
+        self.work = PostgresWork(engine)
+        self.sessions = PostgresSessions(engine)
+        self.locks = PostgresLocks(engine)
+        self.views = PostgresViews(engine)
+        self.blobs = PostgresBlobs(engine)
+        self.upkeep = PostgresUpkeep(engine)
+        self.audit = PostgresAudit(engine)
+        self.keys = PostgresKeys(engine)
+        self.output = PostgresOutput(engine)
+        self.changes = PostgresChanges(engine)
+
+    @classmethod
+    async def open(cls, url: str, *, random: Random) -> "PostgresStore":
+        """Connect, bring the schema up to date, and make sure that history has partitions to write to."""
+        where = address(url)
+        schema = await migrate(where)
+        engine = Engine(where, random)
+        await engine.open()
+        store = cls(engine, schema)
+        await store.upkeep.prepare()
+        return store
+
+    async def close(self) -> None:
+        """Finish what was asked and let the connections go."""
+        await self._engine.close()
