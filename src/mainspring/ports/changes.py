@@ -55,7 +55,7 @@ class Count:
     """How much has changed of one owner's."""
 
     runs: Mapping[State, int] = field(default_factory=dict)
-    """Runs that were added, started or ended, by the state that they are in now."""
+    """Runs that were added, steered, started or ended, by the state that they are in now."""
     jobs: int = 0
 
 
@@ -66,7 +66,7 @@ class Batch:
     position: Position
     """Where to go on from."""
     runs: Sequence[RunChange] = ()
-    """Runs that were added, started or ended, each once, as it is now."""
+    """Runs that were added, held, released, edited, started or ended, each once, as it is now."""
     jobs: Sequence[JobChange] = ()
     """Standing jobs that were added or edited, each once; a tick of the schedule is no edit."""
     counts: Mapping[str, Count] | None = None

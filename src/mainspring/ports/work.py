@@ -50,16 +50,21 @@ class Cancel:
     """End the run: at once while it waits, by flag while it runs."""
 
     reason: str = "cancelled"
+    expected_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
     """Keep a waiting run from being claimed until it is released."""
 
+    expected_version: int | None = None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
     """Let a held run go: it wakes when it would have, or now if that has passed; a backoff isn't cut short."""
+
+    expected_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +76,13 @@ class Edit:
     name: str | None = None
     spec: bytes | None = None
     expected_version: int | None = None
-    """If given, a run at another version is refused as a conflict."""
 
 
 Order = Cancel | Hold | Release | Edit
+"""Each may name the version that it was decided on: a live run at another one is left alone, and that is a conflict.
+
+An edit makes a new version, and so do a hold and a release that change something; a flag and a hand-over don't.
+"""
 
 
 class Effect(StrEnum):
@@ -84,9 +92,9 @@ class Effect(StrEnum):
     FLAGGED = "flagged"
     """The run is in a worker's hands; it will be told within a heartbeat."""
     REFUSED = "refused"
-    """The run's state doesn't allow it: it has ended, or it runs and the order isn't a cancel."""
+    """The run's state doesn't allow it, whatever its version: it has ended, or it runs and the order isn't a cancel."""
     CONFLICT = "conflict"
-    """The run is at another version than expected."""
+    """The run's state allows it, but the run is at another version than expected."""
     MISSING = "missing"
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import asyncpg
 
@@ -17,7 +17,7 @@ from mainspring.adapters.postgres.address import Address
 from mainspring.adapters.postgres.failures import REPEATABLE, translated, translation
 from mainspring.ports.time import Random
 
-Connection = asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 Operation = Callable[[Connection], Awaitable["T"]]
 T = TypeVar("T")
 

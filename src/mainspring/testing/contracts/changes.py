@@ -10,7 +10,7 @@ from mainspring.domain.job import JobState
 from mainspring.domain.outcome import Failed, Outcome, Succeeded
 from mainspring.domain.run import State
 from mainspring.ports.changes import Batch, Position
-from mainspring.ports.work import Cancel
+from mainspring.ports.work import Cancel, Edit, Hold, Release
 from mainspring.testing.clock import Time
 from mainspring.testing.contracts.base import (
     LONGER,
@@ -101,6 +101,41 @@ class ChangesContract(StoreContract):
         await store.work.steer(run.id, Cancel(reason="no more"))
         (told,) = (await since(store, start)).runs
         assert (told.state, told.reason) == (State.CANCELLED, "no more")
+
+    async def test_a_held_a_released_and_an_edited_run_are_told(self, store: Store, make: Factory) -> None:
+        run, other = make.run(name="old"), make.run()
+        await added(store, run, other)
+        batch = await since(store, await store.changes.position())
+        for order in (Hold(), Release(), Edit(name="new")):
+            await store.work.steer(run.id, order)
+            batch = await since(store, batch.position)
+            assert states(batch) == {run.id: State.WAITING}, order
+        assert batch.runs[0].name == "new"
+        assert not (await since(store, batch.position)).runs
+
+    async def test_an_order_that_changed_nothing_is_not_told(self, store: Store, make: Factory) -> None:
+        run = make.run()
+        await added(store, run)
+        await store.work.steer(run.id, Hold())
+        start = await store.changes.position()
+        await store.work.steer(run.id, Hold())
+        await store.work.steer(run.id, Edit(name="new", expected_version=77))
+        assert not (await since(store, start)).runs
+
+    async def test_a_run_that_was_steered_often_is_told_and_counted_once(self, store: Store, make: Factory) -> None:
+        run, watched = make.run(owner="ann"), make.run(owner="ann")
+        await added(store, run, watched)
+        start = await store.changes.position()
+        for _ in range(3):
+            for each in (run, watched):
+                await store.work.steer(each.id, Hold())
+                await store.work.steer(each.id, Release())
+        assert states(await since(store, start)) == {run.id: State.WAITING, watched.id: State.WAITING}
+        batch = await store.changes.since(start, most=1, watched=[watched.job_id])
+        assert batch is not None
+        assert batch.counts is not None
+        assert dict(batch.counts["ann"].runs) == {State.WAITING: 2}
+        assert states(batch) == {watched.id: State.WAITING}
 
     async def test_the_runs_that_run_are_told_until_they_are_put_back(self, store: Store, make: Factory) -> None:
         start = await store.changes.position()

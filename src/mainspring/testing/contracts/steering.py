@@ -1,6 +1,7 @@
 """Orders to single runs, in each of their states; dead letters and hidden jobs."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -205,17 +206,48 @@ class SteeringContract(StoreContract):
         assert (await seen(store, new.id)).wake_at is None
         assert not await claimed(store, await a_worker(store))
 
-    async def test_an_edit_at_another_version_conflicts(self, store: Store, make: Factory) -> None:
+    @pytest.mark.parametrize("order", ORDERS)
+    async def test_an_order_for_another_version_conflicts(self, store: Store, make: Factory, order: Order) -> None:
         new = make.run(name="first")
         await added(store, new)
-        version = (await seen(store, new.id)).version
-        order = Edit(name="second", expected_version=version)
-        assert (await store.work.steer(new.id, order)).effect is Effect.DONE
+        old = (await seen(store, new.id)).version
+        for step in (Hold(expected_version=old), Release(), Edit(name="second")):
+            assert (await store.work.steer(new.id, step)).effect is Effect.DONE
         before = await seen(store, new.id)
-        assert await store.work.steer(new.id, order) == Steered(effect=Effect.CONFLICT, state=State.WAITING)
+        outdated = replace(order, expected_version=old)
+        assert await store.work.steer(new.id, outdated) == Steered(effect=Effect.CONFLICT, state=State.WAITING)
         assert await seen(store, new.id) == before
-        again = Edit(name="third", expected_version=before.version)
-        assert (await store.work.steer(new.id, again)).effect is Effect.DONE
+        current = replace(order, expected_version=before.version)
+        assert (await store.work.steer(new.id, current)).effect is Effect.DONE
+
+    async def test_the_cancel_of_a_running_run_for_another_version_conflicts(self, store: Store, make: Factory) -> None:
+        new = make.run()
+        await added(store, new)
+        await store.work.steer(new.id, Edit(name="edited"))
+        attempt = await claimed_one(store, await a_worker(store))
+        before = await seen(store, attempt.run_id)
+        outdated, current = (Cancel(expected_version=before.version + shift) for shift in (-1, 0))
+        assert await store.work.steer(new.id, outdated) == Steered(effect=Effect.CONFLICT, state=State.RUNNING)
+        assert await seen(store, new.id) == before
+        assert await store.work.steer(new.id, current) == Steered(effect=Effect.FLAGGED, state=State.RUNNING)
+
+    @pytest.mark.parametrize("order", ORDERS)
+    async def test_a_state_that_refuses_an_order_comes_before_its_version(
+        self, store: Store, make: Factory, order: Order
+    ) -> None:
+        run = await dead(store, await a_worker(store), make.run())
+        outdated = replace(order, expected_version=run.version + 1)
+        assert await store.work.steer(run.id, outdated) == Steered(effect=Effect.REFUSED, state=State.DEAD)
+
+    async def test_of_two_orders_for_the_same_version_one_conflicts(
+        self, store: Store, second_store: Store, make: Factory
+    ) -> None:
+        new = make.run(due=FAR)
+        await added(store, new)
+        version = (await seen(store, new.id)).version
+        orders = (Hold(expected_version=version), Edit(name="edited", expected_version=version))
+        answers = await asyncio.gather(store.work.steer(new.id, orders[0]), second_store.work.steer(new.id, orders[1]))
+        assert {answer.effect for answer in answers} == {Effect.DONE, Effect.CONFLICT}
 
     async def test_a_cancel_and_a_claim_at_once_leave_the_run_ended_or_flagged(
         self, store: Store, second_store: Store, make: Factory

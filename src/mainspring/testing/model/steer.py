@@ -16,16 +16,18 @@ def steer(tables: Tables, run_id: RunId, order: Order) -> Steered:
         return Steered(effect=Effect.MISSING)
     if run.state.terminal:
         return Steered(effect=Effect.REFUSED, state=run.state)
+    if run.state is State.RUNNING and not isinstance(order, Cancel):
+        return Steered(effect=Effect.REFUSED, state=run.state)
+    if order.expected_version is not None and order.expected_version != run.version:
+        return Steered(effect=Effect.CONFLICT, state=run.state)
     if isinstance(order, Cancel):
         after = tables.cancel(run, order.reason)
         return Steered(effect=Effect.DONE if after.state.terminal else Effect.FLAGGED, state=after.state)
-    if run.state is State.RUNNING:
-        return Steered(effect=Effect.REFUSED, state=run.state)
-    effect = _change(tables, run, order)
-    return Steered(effect=effect, state=run.state)
+    _change(tables, run, order)
+    return Steered(effect=Effect.DONE, state=run.state)
 
 
-def _change(tables: Tables, run: Run, order: Hold | Release | Edit) -> Effect:
+def _change(tables: Tables, run: Run, order: Hold | Release | Edit) -> None:
     match order:
         case Hold():
             if run.wake_at is not None:
@@ -35,15 +37,12 @@ def _change(tables: Tables, run: Run, order: Hold | Release | Edit) -> Effect:
             if run.wake_at is None:
                 _moved(tables, tables.change(run, wake_at=tables.held_until.pop(run.id)))
         case Edit():
-            return _edit(tables, run, order)
+            _edit(tables, run, order)
         case _:
             assert_never(order)
-    return Effect.DONE
 
 
-def _edit(tables: Tables, run: Run, order: Edit) -> Effect:
-    if order.expected_version is not None and order.expected_version != run.version:
-        return Effect.CONFLICT
+def _edit(tables: Tables, run: Run, order: Edit) -> None:
     edited = tables.change(
         run,
         name=run.name if order.name is None else order.name,
@@ -59,8 +58,8 @@ def _edit(tables: Tables, run: Run, order: Edit) -> Effect:
         edited = tables.change(edited, task=order.task)
         tables.count(edited, "added")
     _moved(tables, edited)
-    return Effect.DONE
 
 
 def _moved(tables: Tables, run: Run) -> None:
     tables.change(run, fence=Fence(run.fence + 1), version=Version(run.version + 1))
+    tables.changed.append(run.id)
