@@ -44,10 +44,11 @@ _TRANSLATIONS: _Table = (
     ((asyncpg.QueryCanceledError,), StoreUnavailable, "took too long to answer"),
     (REPEATABLE, StoreUnavailable, "let others go first too many times"),
     (
-        (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError),
+        (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError),
         StoreUnavailable,
         "didn't answer",
     ),
+    ((asyncpg.PostgresError,), StoreUnavailable, "can't do it just now"),
 )
 
 

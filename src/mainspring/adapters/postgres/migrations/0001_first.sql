@@ -226,8 +226,8 @@ CREATE TABLE total (
 
 -- The latest transaction whose tallies were added up: whoever hasn't seen it has missed something. One row.
 CREATE TABLE folded (
-    only boolean NOT NULL PRIMARY KEY DEFAULT true CHECK (only),
-    xact xid8    NOT NULL
+    single boolean NOT NULL PRIMARY KEY DEFAULT true CHECK (single),
+    xact   xid8    NOT NULL
 );
 INSERT INTO folded (xact) VALUES ('0');
 
