@@ -257,3 +257,89 @@ CREATE TABLE api_key (
     revoked_at   timestamptz,
     last_used_at timestamptz
 );
+
+-- Jobs from inside somebody's own transaction: there when it commits, never there if it doesn't. Items are what
+-- `mainspring.postgres.add` composes; bytes in them are base64. Answers created, existing or conflict, in their order.
+CREATE FUNCTION enqueue(items jsonb) RETURNS TABLE (place bigint, id uuid, answer text)
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+#variable_conflict use_column
+DECLARE
+    item  record;
+    lane_ text;
+    known record;
+    added uuid[] := '{}';
+BEGIN
+    FOR item IN
+        SELECT number AS place, fields.*, decode(fields.body, 'base64') AS digest, decode(fields.data, 'base64') AS bytes
+        FROM jsonb_array_elements(items) WITH ORDINALITY AS each (value, number), jsonb_to_record(value) AS fields (
+            id uuid, owner text, project text, name text, key text, body text, handler text, lane text, known_lane text,
+            unknown boolean, priority smallint, timeout interval, retry text, data text, blob text, spec text, due_at timestamptz,
+            delay interval, terms text, state smallint, next_fire_at timestamptz, wake_at timestamptz)
+        ORDER BY number
+    LOOP
+        lane_ := coalesce((SELECT lane FROM handler WHERE name = item.handler), item.known_lane);
+        IF lane_ IS NULL AND NOT item.unknown THEN
+            RAISE EXCEPTION 'no worker has ever registered the handler %', quote_literal(item.handler)
+                USING ERRCODE = 'MSH01', HINT = 'Start one, or set allow_unknown_handler.';
+        END IF;
+        lane_ := coalesce(item.lane, lane_, 'default');
+        IF item.key IS NOT NULL THEN
+            INSERT INTO idempotency (owner, key, id, body) VALUES (item.owner, item.key, item.id, item.digest) ON CONFLICT DO NOTHING;
+            IF NOT FOUND THEN
+                SELECT i.id, i.body = item.digest AS same INTO known FROM idempotency i WHERE i.owner = item.owner AND i.key = item.key;
+                RETURN QUERY SELECT item.place, known.id, CASE WHEN known.same THEN 'existing' ELSE 'conflict' END;
+                CONTINUE;
+            END IF;
+        END IF;
+        IF item.blob IS NOT NULL THEN
+            INSERT INTO blob (id, data) VALUES (item.blob, item.bytes) ON CONFLICT (id) DO UPDATE SET at = now();
+            item.bytes := '';
+        END IF;
+        IF item.terms IS NULL THEN
+            INSERT INTO queue (id, job_id, owner, project, name, key, spec, kind, handler, lane, priority, timeout, retry, payload, blob, due_at, wake_at)
+            SELECT item.id, item.id, item.owner, item.project, item.name, item.key, decode(item.spec, 'base64'),
+                   CASE WHEN due > now() THEN 1 ELSE 0 END, item.handler, lane_, item.priority, item.timeout, item.retry,
+                   item.bytes, item.blob, due, due
+            FROM coalesce(item.due_at, now() + item.delay) AS due;
+            added := added || item.id;
+        ELSE
+            INSERT INTO job (id, owner, project, name, key, state, version, terms, handler, lane, priority, timeout, retry, payload, blob,
+                             created_at, updated_at, next_fire_at, wake_at)
+            VALUES (item.id, item.owner, item.project, item.name, item.key, item.state, 1, decode(item.terms, 'base64'), item.handler, lane_,
+                    item.priority, item.timeout, item.retry, item.bytes, item.blob, now(), now(), item.next_fire_at, item.wake_at);
+        END IF;
+        RETURN QUERY SELECT item.place, item.id, 'created';
+    END LOOP;
+    INSERT INTO tally (owner, lane, kind, what, amount, ids)
+    SELECT owner, lane, kind, 'added', count(*), array_agg(q.id) FROM queue q WHERE q.id = ANY (added) GROUP BY owner, lane, kind;
+END
+$$;
+
+-- A handler's success from inside its own transaction, so that the effect and the outcome are one. False if the run is no
+-- longer in the hands of whoever has that fence: then the transaction must be rolled back.
+CREATE FUNCTION succeed(run uuid, held integer, answer bytea, answer_blob text) RETURNS boolean
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+#variable_conflict use_column
+DECLARE
+    ended queue;
+BEGIN
+    DELETE FROM queue WHERE id = run AND fence = held AND state = 1 RETURNING * INTO ended;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF answer_blob IS NOT NULL THEN
+        INSERT INTO blob (id, data) VALUES (answer_blob, answer) ON CONFLICT (id) DO UPDATE SET at = now();
+        answer := NULL;
+    END IF;
+    INSERT INTO history (id, job_id, origin, due_at, created_at, started_at, finished_at, timeout, fence, version, attempt, failures, losses,
+                         state, kind, priority, owner, project, name, lane, handler, key, spec, retry, payload, blob, worker,
+                         result, result_blob, log)
+    VALUES (ended.id, ended.job_id, ended.origin, ended.due_at, ended.created_at, ended.started_at, clock_timestamp(), ended.timeout,
+            ended.fence, ended.version, ended.attempt, ended.failures, ended.losses, 2, ended.kind, ended.priority, ended.owner,
+            ended.project, ended.name, ended.lane, ended.handler, ended.key, ended.spec, ended.retry, ended.payload, ended.blob,
+            ended.worker, answer, answer_blob, ended.log);
+    INSERT INTO tally (owner, lane, kind, what, amount, ids)
+    VALUES (ended.owner, ended.lane, ended.kind, 'succeeded', 1, ARRAY[ended.id]);
+    RETURN true;
+END
+$$;
