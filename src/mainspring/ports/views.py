@@ -102,6 +102,10 @@ class Tally:
     """Runs that reached each terminal state; a skipped range counts its moments, or one if they weren't counted."""
     waits: Sequence[int] = ()
     """Starts by how late they were, in the buckets of `WAIT_BUCKETS` and one beyond."""
+    waited: timedelta = timedelta(0)
+    """How late all starts were together."""
+    running: int = 0
+    """Runs that are in workers' hands now."""
 
     @property
     def live(self) -> int:
@@ -120,8 +124,12 @@ class Figures:
     """Exact statistics, read without counting rows but for those that run right now."""
 
     tallies: Sequence[Tally]
-    running: int
     dead_letters: int
+
+    @property
+    def running(self) -> int:
+        """Runs that are in workers' hands now."""
+        return sum(tally.running for tally in self.tallies)
 
 
 class Views(Protocol):

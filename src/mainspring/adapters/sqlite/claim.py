@@ -63,6 +63,7 @@ def _first_wake(transaction: Transaction, lane: Lane, levels: Iterable[int]) -> 
 def _hand_over(transaction: Transaction, by: SessionId, worker: str, chosen: Sequence[int]) -> Sequence[Attempt]:
     batch = dump(chosen)
     transaction.execute(_SQL["count_waits"], batch, transaction.now)
+    transaction.execute(_SQL["sum_waits"], batch, transaction.now)
     transaction.execute(_SQL["hand_over"], batch, by, transaction.now, _BACKSTOP, worker)
     return [attempt_from(row) for row in json.loads(transaction.value(_SQL["handed_over"], batch))]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from mainspring.adapters.sqlite import pages
 from mainspring.adapters.sqlite.engine import Engine, Transaction
-from mainspring.adapters.sqlite.rows import run_from, to_instant
+from mainspring.adapters.sqlite.rows import duration, run_from, to_instant
 from mainspring.adapters.sqlite.statements import load
 from mainspring.domain.ids import JobId, Lane, RunId
 from mainspring.domain.run import Origin, Run, State
@@ -81,15 +81,15 @@ def _handlers(transaction: Transaction) -> Mapping[str, Lane]:
 
 def _figures(transaction: Transaction) -> Figures:
     rows: list[list[Any]] = sorted(json.loads(transaction.value(_SQL["totals"])))
-    groups = groupby(rows, key=lambda row: row[:3])
+    running = {tuple(group): amount for *group, amount in json.loads(transaction.value(_SQL["running"]))}
+    groups = groupby(rows, key=lambda row: (row[0], row[1], row[2]))
     return Figures(
-        tallies=[_tally(owner, lane, kind, list(group)) for (owner, lane, kind), group in groups],
-        running=transaction.value(_SQL["running"]),
+        tallies=[_tally(*group, list(rows), running.get(group, 0)) for group, rows in groups],
         dead_letters=transaction.value(_SQL["dead_count"]),
     )
 
 
-def _tally(owner: str, lane: str, kind: int, rows: Sequence[Sequence[Any]]) -> Tally:
+def _tally(owner: str, lane: str, kind: int, rows: Sequence[Sequence[Any]], running: int) -> Tally:
     amounts: dict[str, int] = {what: amount for *_, what, amount in rows}
     waits = [amounts.get(f"wait/{bucket}", 0) for bucket in range(len(WAIT_BUCKETS) + 1)]
     return Tally(
@@ -102,4 +102,6 @@ def _tally(owner: str, lane: str, kind: int, rows: Sequence[Sequence[Any]]) -> T
         lost=amounts.get("lost", 0),
         ended={state: amounts[what] for what, state in _ENDED.items() if what in amounts},
         waits=waits,
+        waited=duration(amounts.get("waited", 0)),
+        running=running,
     )

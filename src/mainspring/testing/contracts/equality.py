@@ -345,14 +345,14 @@ async def _seen_figures(store: Store) -> object:
     figures = await store.views.figures()
     tallies = {
         (tally.owner, tally.lane, tally.origin): (
-            (tally.added, tally.started, tally.retried, tally.lost),
+            (tally.added, tally.started, tally.retried, tally.lost, tally.running, tally.waited),
             {state: count for state, count in tally.ended.items() if count},
             [bucket for bucket in enumerate(tally.waits) if bucket[1]],
         )
         for tally in figures.tallies
     }
-    nothing: object = ((0, 0, 0, 0), {}, [])
-    return {key: value for key, value in tallies.items() if value != nothing}, figures.running, figures.dead_letters
+    nothing: object = ((0, 0, 0, 0, 0, timedelta(0)), {}, [])
+    return {key: value for key, value in tallies.items() if value != nothing}, figures.dead_letters
 
 
 async def _seen_sessions(store: Store) -> object:

@@ -33,6 +33,7 @@ from mainspring.testing.factories import Factory, a_task
 LANES = [Lane("left"), Lane("right")]
 OWNERS = ["ann", "ben"]
 NOTHING = timedelta(0)
+LATEST = timedelta(days=1)
 
 
 async def the_tally(store: Store) -> Tally:
@@ -66,6 +67,9 @@ async def agree_with_the_rows(store: Store) -> Figures:
     for tally in figures.tallies:
         by_lane[tally.owner, tally.lane] += tally.live
     assert +by_lane == live
+    for tally in figures.tallies:
+        assert 0 <= tally.running <= tally.live
+        assert timedelta(0) <= tally.waited <= tally.started * LATEST
     return figures
 
 
@@ -141,6 +145,27 @@ class FiguresContract(StoreContract):
         waits = list((await the_tally(store)).waits)
         assert (len(waits), sum(waits)) == (len(WAIT_BUCKETS) + 1, 1)
         assert WAIT_BUCKETS[waits.index(1)] >= LONGER
+
+    async def test_waits_are_summed_up(self, store: Store, make: Factory) -> None:
+        worker = await a_worker(store)
+        for seconds in (7200, 60):
+            await added(store, make.run(due=await past(store, seconds)))
+            await claimed_one(store, worker)
+        waited = (await the_tally(store)).waited
+        assert timedelta(seconds=7260) <= waited <= timedelta(seconds=7260) + LATEST
+
+    async def test_what_runs_is_told_apart_like_everything_else(self, store: Store, make: Factory) -> None:
+        worker = await a_worker(store)
+        await added(store, *make.runs(2, owner="o", lane=LANES[0]), make.run(owner="p", lane=LANES[1]))
+        job = await standing(store, make, owner="o", task=a_task(lane=LANES[1]))
+        await fired(store, job)
+        await settled(store, (await claimed(store, worker, 4, LANES))[0], HandedBack())
+        found = Counter[tuple[str, Lane, Origin]]()
+        for run in (await store.views.runs(RunFilter(states=frozenset({State.RUNNING})), Cursor())).items:
+            found[run.owner, run.task.lane, Origin.RECURRING if run.job_id == job.id else Origin.IMMEDIATE] += 1
+        figures = await store.views.figures()
+        told = {(tally.owner, tally.lane, tally.origin): tally.running for tally in figures.tallies if tally.running}
+        assert (told, figures.running) == (dict(found), 3)
 
     async def test_a_wait_beyond_all_buckets_is_counted_beyond_them(self, store: Store, make: Factory) -> None:
         await added(store, make.run(due=await past(store, 7200)))

@@ -97,7 +97,11 @@ class Tables:
 
     def count(self, run: Run, what: str, by: int = 1) -> None:
         """Append to the tallies of the run's kind."""
-        self.tallies.append(((run.owner, run.task.lane, self.origins[run.id]), what, by))
+        self.tallies.append((self.key_of(run), what, by))
+
+    def key_of(self, run: Run) -> TallyKey:
+        """The tally that counts the run."""
+        return run.owner, run.task.lane, self.origins[run.id]
 
     def create(self, new: NewRun) -> None:
         """Store a run that nobody stored before."""

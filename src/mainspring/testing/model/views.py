@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from mainspring.ports.views import (
 from mainspring.testing.model.tables import Tables, TallyKey
 
 T = TypeVar("T")
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class MemoryViews:
@@ -60,9 +61,9 @@ class MemoryViews:
         counts = Counter(self._tables.totals)
         for key, what, by in self._tables.tallies:
             counts[key, what] += by
+        running = Counter(self._tables.key_of(self._tables.runs[run_id]) for run_id in self._tables.holders)
         return Figures(
-            tallies=[_tally(key, counts) for key in sorted({key for key, _ in counts})],
-            running=len(self._tables.holders),
+            tallies=[_tally(key, counts, running[key]) for key in sorted({key for key, _ in counts})],
             dead_letters=len(self._tables.dead),
         )
 
@@ -148,7 +149,7 @@ def _dead_matches(letter: DeadLetter, where: DeadFilter) -> bool:
     )
 
 
-def _tally(key: TallyKey, counts: Counter[tuple[TallyKey, str]]) -> Tally:
+def _tally(key: TallyKey, counts: Counter[tuple[TallyKey, str]], running: int) -> Tally:
     owner, lane, origin = key
     return Tally(
         owner=owner,
@@ -160,4 +161,6 @@ def _tally(key: TallyKey, counts: Counter[tuple[TallyKey, str]]) -> Tally:
         lost=counts[key, "lost"],
         ended={state: counts[key, f"ended {state}"] for state in State if counts[key, f"ended {state}"]},
         waits=[counts[key, f"waited {bucket}"] for bucket in range(len(WAIT_BUCKETS) + 1)],
+        waited=counts[key, "waited"] * _MICROSECOND,
+        running=running,
     )

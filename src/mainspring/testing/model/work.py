@@ -99,6 +99,7 @@ class MemoryWork:
         self._tables.changed.append(run.id)
         self._tables.count(run, "started")
         self._tables.count(run, f"waited {bisect_left(WAIT_BUCKETS, now - run.wake_at)}")
+        self._tables.count(run, "waited", (now - run.wake_at) // timedelta(microseconds=1))
         self._tables.holders[run.id] = by
         self._tables.settled.pop(run.id, None)
         held = self._tables.change(

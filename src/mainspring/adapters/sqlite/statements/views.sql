@@ -41,7 +41,11 @@ FROM (SELECT * FROM dead_letter WHERE run_id < ?1 AND (?3 IS NULL OR owner = ?3)
 SELECT json_group_array(json_array(owner, lane, kind, what, amount)) FROM total;
 
 -- name: running
-SELECT count(*) FROM queue INDEXED BY queue_session WHERE state = 1 AND session IS NOT NULL;
+-- How many runs of each group are in workers' hands.
+SELECT json_group_array(json_array(owner, lane, kind, amount)) FROM (
+    SELECT owner, lane, kind, count(*) AS amount FROM queue INDEXED BY queue_session
+    WHERE state = 1 AND session IS NOT NULL GROUP BY owner, lane, kind
+);
 
 -- name: dead_count
 SELECT count(*) FROM dead_letter;

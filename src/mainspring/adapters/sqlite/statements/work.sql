@@ -84,6 +84,13 @@ FROM (SELECT owner, lane, kind, ?2 - wake_at AS late FROM queue WHERE seq IN (SE
 GROUP BY owner, lane, kind, what
 ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
 
+-- name: sum_waits
+-- How late these runs were handed over, all together.
+INSERT INTO total (owner, lane, kind, what, amount)
+SELECT owner, lane, kind, 'waited', sum(?2 - wake_at) FROM queue WHERE seq IN (SELECT value FROM json_each(?1))
+GROUP BY owner, lane, kind
+ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
+
 -- name: first_wake
 -- When the next waiting run of one priority wakes.
 SELECT min(wake_at) FROM queue WHERE lane = ?1 AND state = 0 AND priority = ?2;
