@@ -11,6 +11,7 @@ from mainspring.api.app import create_app, create_probes
 from mainspring.api.ports import ApiPorts
 from mainspring.domain.outcome import Failed, Succeeded
 from mainspring.errors import StoreUnavailable
+from mainspring.ports.views import WAIT_BUCKETS
 from tests.api.calling import JOBS, Api, calling, claimed, executed
 
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-z_]+="(?:[^"\\]|\\.)*",?)*\})? (-?[0-9.e+-]+)')
@@ -50,6 +51,7 @@ async def test_figures_are_exact(api: Api, store: SqliteStore) -> None:
     assert (totals["added"], totals["completed"], totals["failed"], totals["retried"]) == (7, 1, 1, 1)
     assert (figures["running"], figures["waiting"], figures["dead_letters"], totals["live"]) == (1, 4, 1, 5)
     assert {group["job_type"]: group["live"] for group in figures["by_group"]} == {"immediate": 2, "delayed": 3}
+    assert {group["job_type"]: group["running"] for group in figures["by_group"]} == {"immediate": 1, "delayed": 0}
     assert (figures["workers"], figures["capacity"]) == (4, 32)
 
 
@@ -60,6 +62,7 @@ async def test_collectors_find_the_names_of_the_contract(api: Api, store: Sqlite
         'jobs_scheduled_total{job_type="immediate"}': 4,
         'jobs_scheduled_total{job_type="delayed"}': 3,
         'jobs_scheduled_total{job_type="recurring"}': 0,
+        'jobs_pending_total{job_type="immediate"}': 1,
         'jobs_pending_total{job_type="delayed"}': 3,
         'jobs_completed_total{status="success"}': 1,
         'jobs_completed_total{status="failed"}': 1,
@@ -74,6 +77,19 @@ async def test_collectors_find_the_names_of_the_contract(api: Api, store: Sqlite
         f'http_requests_total{{method="POST",path="{JOBS}",status="201"}}': 7,
     }.items():
         assert samples[name] == value, name
+
+
+async def test_the_sum_of_waits_lies_between_what_the_buckets_allow(api: Api, store: SqliteStore) -> None:
+    await busy(api, store)
+    waited = (await scraped(api))["job_queue_wait_seconds_sum"]
+    tallies = (await store.views.figures()).tallies
+    bounds = [0, *(bucket.total_seconds() for bucket in WAIT_BUCKETS), float("inf")]
+    counts = [sum(column) for column in zip(*(tally.waits for tally in tallies), strict=True)]
+    assert sum(counts) == 4
+    bounded = zip(counts, bounds, bounds[1:], strict=False)
+    least, most = map(sum, zip(*((count * low, count * high) for count, low, high in bounded if count), strict=True))
+    assert waited > 0
+    assert least <= waited <= most
 
 
 async def test_requests_are_counted_under_the_path_of_their_route(api: Api) -> None:

@@ -1,6 +1,7 @@
 """Metrics in the text format that collectors read. Counted once, in the store; the names' synonyms are made here."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from itertools import accumulate
 
 from mainspring.api.counting import Requests
@@ -35,7 +36,7 @@ def cluster_metrics(figures: Figures, workers: Sequence[Member]) -> Iterator[str
     yield from _metric("jobs_scheduled_total", "counter", "Executions that were created.", _typed(by_type, "added"))
     yield from _metric("jobs_completed_total", "counter", "Executions that ended, by how.", all_ended)
     yield from _metric("jobs_failed_total", "counter", "Executions that failed for good.", _one(sums["failed"]))
-    yield from _metric("jobs_pending_total", "gauge", "Executions that haven't ended.", _typed(by_type, "live"))
+    yield from _metric("jobs_pending_total", "gauge", "Executions that wait.", _typed(by_type, "waiting"))
     yield from _metric("active_workers_total", "gauge", "Workers that are alive.", _one(len(workers)))
     yield from _metric(
         "job_retries_total", "counter", "Attempts that failed and were tried again.", _one(sums["retried"])
@@ -66,7 +67,7 @@ def _typed(by_type: Mapping[Origin, Sequence[Tally]], what: str) -> Iterable[Sam
 
 
 def _waits(tallies: Sequence[Tally]) -> Iterator[str]:
-    """Starts by how late they were. The store keeps buckets and no sum, and none is made up."""
+    """Starts by how late they were."""
     counts = [sum(tally.waits[index] for tally in tallies if tally.waits) for index in range(len(WAIT_BUCKETS) + 1)]
     bounds = [*(f"{bucket.total_seconds():g}" for bucket in WAIT_BUCKETS), _LAST]
     name = "job_queue_wait_seconds"
@@ -74,6 +75,7 @@ def _waits(tallies: Sequence[Tally]) -> Iterator[str]:
     yield f"# TYPE {name} histogram"
     for bound, count in zip(bounds, accumulate(counts), strict=True):
         yield f'{name}_bucket{{le="{bound}"}} {count}'
+    yield f"{name}_sum {sum((tally.waited for tally in tallies), timedelta(0)).total_seconds()}"
     yield f"{name}_count {sum(counts)}"
 
 

@@ -30,6 +30,8 @@ def totals(tallies: Sequence[Tally]) -> dict[str, int]:
         "lost": sum(tally.lost for tally in tallies),
         **{word: sum(tally.ended.get(state, 0) for tally in tallies) for word, state in _ENDED.items()},
         "live": sum(tally.live for tally in tallies),
+        "running": sum(tally.running for tally in tallies),
+        "waiting": sum(tally.live - tally.running for tally in tallies),
     }
 
 
@@ -46,8 +48,8 @@ def shown_figures(
             {**totals([tally]), "owner": tally.owner, "lane": tally.lane, "job_type": tally.origin.name.lower()}
             for tally in tallies
         ],
-        "running": figures.running if whole else None,
-        "waiting": max(0, added_up["live"] - figures.running) if whole else None,
+        "running": added_up["running"],
+        "waiting": added_up["waiting"],
         "dead_letters": figures.dead_letters if whole else None,
         "workers": len(workers),
         "schedulers": len(schedulers),

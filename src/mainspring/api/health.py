@@ -5,7 +5,7 @@ from fastapi.responses import PlainTextResponse
 
 from mainspring.api.body import answer
 from mainspring.api.caller import Requester
-from mainspring.api.figures import visible_tallies
+from mainspring.api.figures import totals, visible_tallies
 from mainspring.api.operations import operation
 from mainspring.api.ports import ApiPorts
 from mainspring.api.representation import instant, shown_worker
@@ -32,14 +32,15 @@ def health_router(ports: ApiPorts) -> APIRouter:
             schedulers = await ports.sessions.live(Role.SCHEDULER)
         except MainspringError as error:
             return answer({"status": "unhealthy", "database": {"status": "down", "detail": str(error)}}, _AWAY)
+        queue = totals(visible_tallies(figures, caller))
         return answer(
             {
                 "status": "healthy",
                 "database": {"status": "up", "time": instant(now)},
                 "queue": {
                     "status": "up",
-                    "live": sum(tally.live for tally in visible_tallies(figures, caller)),
-                    "running": None if caller.isolated else figures.running,
+                    "live": queue["live"],
+                    "running": queue["running"],
                     "dead_letters": None if caller.isolated else figures.dead_letters,
                 },
                 "workers": len(workers),

@@ -31,6 +31,18 @@ class WorkerList(Page[Worker]):
     """All live workers, by name."""
 
 
+class Handler(Shape):
+    """Something that a job can name as its handler."""
+
+    name: str
+    lane: str
+    builtin: bool
+
+
+class HandlerList(Page[Handler]):
+    """All handlers that are known, by name."""
+
+
 class Database(Shape):
     """The store."""
 
@@ -44,7 +56,7 @@ class Queue(Shape):
 
     status: Literal["up"]
     live: int
-    running: int | None
+    running: int
     dead_letters: int | None
 
 
@@ -70,6 +82,8 @@ class Totals(Shape):
     cancelled: int
     skipped: int
     live: Annotated[int, Field(description="Executions that haven't ended.")]
+    running: Annotated[int, Field(description="Those of them that a worker has in hand.")]
+    waiting: Annotated[int, Field(description="The others.")]
 
 
 class Tally(Totals):
@@ -85,8 +99,8 @@ class Metrics(Shape):
 
     totals: Totals
     by_group: list[Tally]
-    running: int | None
-    waiting: int | None
+    running: int
+    waiting: int
     dead_letters: int | None
     workers: int
     schedulers: int
