@@ -1,6 +1,8 @@
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["tests.postgres"]
+
 # Before anything imports them: contract suites live in the package, and their assertions are to explain themselves too.
 pytest.register_assert_rewrite("mainspring.testing.contracts")
 

@@ -1,0 +1,68 @@
+"""Fixtures with a real PostgreSQL, started when the first test asks for one and shared by all workers of the run.
+
+`MAINSPRING_TEST_POSTGRESQL=postgresql://…` names a server to use instead; its role must be allowed to create databases.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier
+
+from servers.postgres import PostgresServer
+from servers.process import NotInstalled
+from servers.shared import shared
+
+EXISTING = "MAINSPRING_TEST_POSTGRESQL"
+SETTINGS = {
+    "max_connections": "200",
+    # In the data folder instead of the machine's shared memory: nothing is left of a server that a test has killed.
+    "dynamic_shared_memory_type": "mmap",
+}
+
+
+@pytest.fixture(scope="session")
+def postgres_administration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where databases can be created; tests want `postgres_url`."""
+    if EXISTING in os.environ:
+        yield os.environ[EXISTING]
+        return
+    with shared(_folder_of_the_run(tmp_path_factory) / "postgres.json", _installed_server) as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_url(postgres_administration: str) -> Iterator[str]:
+    """An empty database for one test alone."""
+    name = f"test_{secrets.token_hex(8)}"
+    with psycopg.connect(postgres_administration, autocommit=True) as connection:
+        connection.execute(SQL("CREATE DATABASE {} TEMPLATE template0").format(Identifier(name)))
+    yield urlsplit(postgres_administration)._replace(path=f"/{name}").geturl()
+    with psycopg.connect(postgres_administration, autocommit=True) as connection:
+        connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
+
+
+@pytest.fixture
+def postgres_server() -> Iterator[PostgresServer]:
+    """A running server for one test alone, to stop, kill and restart."""
+    server = _installed_server()
+    with server:
+        yield server
+
+
+def _installed_server() -> PostgresServer:
+    try:
+        return PostgresServer(SETTINGS)
+    except NotInstalled as missing:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(f"{missing}, or name a server in {EXISTING}")
+
+
+def _folder_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
