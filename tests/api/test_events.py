@@ -11,6 +11,7 @@ from mainspring.adapters.system.clock import SystemClock
 from mainspring.api.app import create_app
 from mainspring.api.ports import ApiPorts
 from mainspring.domain.outcome import Failed, Succeeded
+from mainspring.ports.work import Edit, Hold, Release
 from mainspring.testing.contracts.base import a_worker, added, claimed, held, settled
 from mainspring.testing.factories import Factory
 from tests.api.keyed import bearer, status, stored_key
@@ -52,6 +53,19 @@ async def test_a_run_that_is_put_back_is_told(client: aiohttp.ClientSession, sto
         await settled(store, attempt, Failed(error="broken", retry_after=LATER))
         heard = await listener.next("run")
         assert (heard.data["id"], heard.data["status"]) == (str(attempt.run_id), "PENDING")
+
+
+async def test_a_waiting_run_that_is_held_released_or_edited_is_told(
+    client: aiohttp.ClientSession, store: SqliteStore, make: Factory
+) -> None:
+    run = make.run(due=LATER)
+    await added(store, run)
+    async with listening(client) as listener:
+        for order, fence in ((Hold(), 1), (Release(), 2), (Edit(name="new"), 3)):
+            await store.work.steer(run.id, order)
+            heard = await listener.next("run")
+            assert (heard.data["id"], heard.data["status"], heard.data["token"]) == (str(run.id), "PENDING", fence)
+            assert heard.data["name"] == ("new" if isinstance(order, Edit) else run.name)
 
 
 async def test_jobs_and_workers_are_told(client: aiohttp.ClientSession, store: SqliteStore, make: Factory) -> None:

@@ -16,7 +16,7 @@ from mainspring.api.submission import MAX_INLINE
 from mainspring.domain.ids import JobId, Lane, RunId
 from mainspring.domain.job import Job
 from mainspring.domain.reschedule import deleted, edited
-from mainspring.domain.run import State
+from mainspring.domain.run import Run, State
 from mainspring.domain.task import Task
 from mainspring.errors import Invalid, NotFound, StoreUnavailable, VersionConflict, WrongState
 from mainspring.ports.blobs import Blobs
@@ -26,6 +26,7 @@ from mainspring.ports.work import Cancel, Edit, Effect, Work
 
 _FIXED = ("id", "key", "owner", "status", "next_run_time", "created_at", "updated_at", "version")
 _NESTED = ("retry", "misfire", "dst")
+_DELETED = "job deleted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,9 @@ class Editing:
         """Cancel what waits and runs, and show the job no more; its history stays until it is pruned."""
         for _ in range(TRIES):
             record = await found_job(self._views, job_id, check)
-            remove = self._remove_standing
-            if await first_run(self._views, record.job) is not None:
-                remove = self._remove_one_shot
-            if await remove(record.job):
+            run = await first_run(self._views, record.job)
+            removed = self._remove_standing(record.job) if run is None else self._remove_one_shot(record.job, run)
+            if await removed:
                 return record
         raise StoreUnavailable(f"job {job_id} keeps changing; try again")
 
@@ -139,13 +139,18 @@ class Editing:
         await self._cancel_runs(job)
         return True
 
-    async def _remove_one_shot(self, job: Job) -> bool:
+    async def _remove_one_shot(self, job: Job, run: Run) -> bool:
+        """Once its run has ended or is flagged, no more versions of the job can come."""
+        if not run.state.terminal:
+            order = Cancel(reason=_DELETED, expected_version=job.version)
+            if (await self._work.steer(run.id, order)).effect not in {Effect.DONE, Effect.FLAGGED}:
+                return False
         await self._cancel_runs(job)
         return await self._work.hide(job.id)
 
     async def _cancel_runs(self, job: Job) -> None:
         for run in await live_runs(self._views, job.id):
-            await self._work.steer(run.id, Cancel(reason="job deleted"))
+            await self._work.steer(run.id, Cancel(reason=_DELETED))
 
 
 def _refuse_fixed(given: Mapping[str, Any], shown: Mapping[str, Any]) -> None:

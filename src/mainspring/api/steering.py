@@ -58,23 +58,29 @@ class Steering:
 
     async def pause(self, job_id: JobId, check: Check = allowed) -> JobRecord:
         """Let nothing fire until the job is resumed; pausing twice changes nothing."""
-        record = await found_job(self._views, job_id, check)
-        if await first_run(self._views, record.job) is not None:
-            await self._steer_first_run(record, Hold(), "paused")
-        else:
-            await self._change(record.job, lambda job, _: (paused(job), ()), check)
-        return record
+        for _ in range(TRIES):
+            record = await found_job(self._views, job_id, check)
+            if await first_run(self._views, record.job) is not None:
+                done = await self._steer_first_run(record.job, Hold(expected_version=record.job.version), "paused")
+            else:
+                done = await self._change(record.job, lambda job, _: (paused(job), ()))
+            if done:
+                return record
+        raise StoreUnavailable(f"job {job_id} keeps changing; try again")
 
     async def resume(self, job_id: JobId, check: Check = allowed) -> JobRecord:
         """Fire again from now on; resuming twice changes nothing."""
-        record = await found_job(self._views, job_id, check)
-        if record.job.state is not JobState.PAUSED:
-            return record
-        if await first_run(self._views, record.job) is not None:
-            await self._steer_first_run(record, Release(), "resumed")
-        else:
-            await self._change(record.job, resumed, check)
-        return record
+        for _ in range(TRIES):
+            record = await found_job(self._views, job_id, check)
+            if record.job.state is not JobState.PAUSED:
+                return record
+            if await first_run(self._views, record.job) is not None:
+                done = await self._steer_first_run(record.job, Release(expected_version=record.job.version), "resumed")
+            else:
+                done = await self._change(record.job, resumed)
+            if done:
+                return record
+        raise StoreUnavailable(f"job {job_id} keeps changing; try again")
 
     async def cancel(self, job_id: JobId, check: Check = allowed) -> JobRecord:
         """End every run that hasn't ended: waiting ones at once, running ones within a heartbeat."""
@@ -86,21 +92,21 @@ class Steering:
             await self._work.steer(run.id, Cancel())
         return record
 
-    async def _steer_first_run(self, record: JobRecord, order: Order, done: str) -> None:
-        steered = await self._work.steer(RunId(record.job.id), order)
-        if steered.effect is not Effect.DONE:
-            state = "gone" if steered.state is None else steered.state.name.lower()
-            raise WrongState(f"a one-shot job can only be {done} while it waits, and this one is {state}")
+    async def _steer_first_run(self, job: Job, order: Order, done: str) -> bool:
+        """Whether it was done; if not, somebody else changed the job first."""
+        steered = await self._work.steer(RunId(job.id), order)
+        if steered.effect in {Effect.DONE, Effect.CONFLICT}:
+            return steered.effect is Effect.DONE
+        state = "gone" if steered.state is None else steered.state.name.lower()
+        raise WrongState(f"a one-shot job can only be {done} while it waits, and this one is {state}")
 
-    async def _change(self, job: Job, change: Change, check: Check) -> None:
-        for _ in range(TRIES):
-            changed, skips = change(job, await self._views.now())
-            if changed == job:
-                return
-            try:
-                await self._timetable.save(changed, job, skips)
-            except VersionConflict:
-                job = (await found_job(self._views, job.id, check)).job
-            else:
-                return
-        raise StoreUnavailable(f"job {job.id} keeps changing; try again")
+    async def _change(self, job: Job, change: Change) -> bool:
+        """Whether the job is as it should be; if not, somebody else changed it first."""
+        changed, skips = change(job, await self._views.now())
+        if changed == job:
+            return True
+        try:
+            await self._timetable.save(changed, job, skips)
+        except VersionConflict:
+            return False
+        return True
