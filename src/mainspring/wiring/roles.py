@@ -96,6 +96,8 @@ async def worker_role(resources: Resources, applications: Sequence[Application] 
         clock=resources.clock,
         random=resources.random,
         tasks=tasks,
+        transactions=store.transactions,
+        heartbeat=store.heartbeat,
     )
     worker = Worker(
         ports,

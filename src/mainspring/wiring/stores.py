@@ -1,6 +1,7 @@
 """Which store a URL means: one literal table of schemes, each with the way to open it."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -19,6 +20,7 @@ from mainspring.ports.output import Output
 from mainspring.ports.sessions import Sessions
 from mainspring.ports.time import Clock
 from mainspring.ports.timetable import Timetable
+from mainspring.ports.transactions import Transactions
 from mainspring.ports.upkeep import Upkeep
 from mainspring.ports.views import Views
 from mainspring.ports.work import Work
@@ -49,6 +51,13 @@ class Store(Protocol):
     def output(self) -> Output: ...  # noqa: D102
     @property
     def changes(self) -> Changes: ...  # noqa: D102
+    @property
+    def transactions(self) -> Transactions | None: ...  # noqa: D102
+
+    @property
+    def heartbeat(self) -> Callable[[], AbstractAsyncContextManager[Sessions]] | None:
+        """Opens sessions on the loop of whoever calls it, for stores whose connections belong to one loop."""
+        ...
 
     @property
     def schema(self) -> int:

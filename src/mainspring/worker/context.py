@@ -16,6 +16,7 @@ from mainspring.errors import ConfigurationError
 from mainspring.ports.locks import Lock, Locks, owned
 from mainspring.ports.output import Printed
 from mainspring.ports.time import Clock
+from mainspring.ports.transactions import Transactions
 from mainspring.worker.cancellation import Cancellation
 from mainspring.worker.leases import lease
 from mainspring.worker.output import Transcript
@@ -32,6 +33,7 @@ class Toolbox:
 
     locks: Locks | None = None
     clock: Clock | None = None
+    transactions: Transactions | None = None
     printed: Callable[["Context"], None] | None = None
     """Called from any thread when a context has output that nobody has taken yet."""
 
@@ -178,6 +180,18 @@ class Context:
             raise ConfigurationError("locks aren't available here: isolated handlers run without a store")
         holder = f"run/{self.run_id}/{self.fence}"
         return lease(self._tools.locks, self._tools.clock, owned(self.owner, name), holder, ttl=ttl, wait=wait)
+
+    def transaction(self) -> AbstractAsyncContextManager[Any]:
+        """A connection to the store's own database, in a transaction that commits together with this run's success.
+
+        Whatever the block changes there happens exactly once: if the run was taken from this attempt meanwhile, or the
+        block raises, nothing is committed. What the handler does or returns afterwards doesn't count any more.
+        """
+        if self._tools.transactions is None:
+            raise ConfigurationError(
+                "context.transaction() needs a store that is a PostgreSQL database, and a handler that isn't isolated"
+            )
+        return self._tools.transactions.settling(self.run_id, self.fence)
 
     def receive(self, payload: bytes) -> None:
         """Replace a payload that was kept elsewhere; for the worker, before the handler is called."""

@@ -49,7 +49,9 @@ class Executor:
         self._registry = registry
         self._notebook = notebook
         self._caller = Caller(ports, self._finish)
-        self._tools = Toolbox(locks=ports.locks, clock=ports.clock, printed=printer.note)
+        self._tools = Toolbox(
+            locks=ports.locks, clock=ports.clock, transactions=ports.transactions, printed=printer.note
+        )
         self._loop = asyncio.get_running_loop()
         self._turn_is_due = False
         self._grace = settings.cancel_grace.total_seconds()

@@ -14,6 +14,7 @@ from mainspring.ports.sessions import Sessions
 from mainspring.ports.signals import Signals
 from mainspring.ports.tasks import Tasks
 from mainspring.ports.time import Clock, Random
+from mainspring.ports.transactions import Transactions
 from mainspring.ports.work import Work
 
 
@@ -55,6 +56,8 @@ class WorkerPorts:
     clock: Clock
     random: Random
     tasks: Tasks
+    transactions: Transactions | None = None
+    """For handlers whose effects lie in the store's own database, where the store is one."""
     heartbeat: Callable[[], AbstractAsyncContextManager[Sessions]] | None = None
     """Opens the sessions on the heartbeat's own loop, for stores whose connections belong to one; None shares ours."""
 

@@ -36,11 +36,18 @@ def address(url: str) -> Address:
     parts = urlsplit(url)
     given = dict(parse_qsl(parts.query, keep_blank_values=True))
     ours = {name: given.pop(name) for name in _OURS if name in given}
-    schema = ours.get("schema", DEFAULT_SCHEMA)
-    if not _SCHEMA.fullmatch(schema):
-        raise ConfigurationError(f"schema={schema} can't be used: write small letters, digits and _, 63 at most")
+    schema = checked_schema(ours.get("schema", DEFAULT_SCHEMA))
     connections = ours.get("connections", str(DEFAULT_CONNECTIONS))
     if not connections.isascii() or not connections.isdigit() or not 1 <= int(connections) <= MOST_CONNECTIONS:
-        raise ConfigurationError(f"connections={connections} can't be used: write a number from 1 to {MOST_CONNECTIONS}")
+        raise ConfigurationError(
+            f"connections={connections} can't be used: write a number from 1 to {MOST_CONNECTIONS}"
+        )
     theirs = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(given), ""))
     return Address(url=theirs, schema=schema, connections=int(connections))
+
+
+def checked_schema(name: str) -> str:
+    """The name, if it can stand in a statement as it is; else ConfigurationError."""
+    if not _SCHEMA.fullmatch(name):
+        raise ConfigurationError(f"schema={name} can't be used: write small letters, digits and _, 63 at most")
+    return name

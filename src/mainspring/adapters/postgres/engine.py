@@ -34,6 +34,8 @@ class Purpose(Enum):
     GENERAL = "general"
     CLAIM = "claim"
     SETTLE = "settle"
+    HANDLER = "handler"
+    """Lent to handlers for their own statements, under the server's own settings."""
 
 
 _EVERY: Final = MappingProxyType(
@@ -73,6 +75,8 @@ _FEW = 2
 
 def settings(purpose: Purpose, schema: str) -> dict[str, str]:
     """What the server is told when a connection for *purpose* is opened."""
+    if purpose is Purpose.HANDLER:
+        return {"application_name": "mainspring handler"}
     return {**_EVERY, **_PLANS[purpose], "search_path": schema}
 
 
@@ -92,12 +96,13 @@ class Engine:
 
     def __init__(self, address: Address, random: Random) -> None:
         self.address = address
-        self._random = random
+        self.random = random
         self._pools: dict[Purpose, asyncpg.Pool[asyncpg.Record]] = {}
 
     async def open(self) -> None:
         """Make the pools; connections are opened when they are needed."""
-        sizes = {Purpose.GENERAL: self.address.connections, Purpose.CLAIM: _FEW, Purpose.SETTLE: _FEW}
+        most = self.address.connections
+        sizes = {Purpose.GENERAL: most, Purpose.CLAIM: _FEW, Purpose.SETTLE: _FEW, Purpose.HANDLER: most}
         for purpose, size in sizes.items():
             with translated(self.address.shown):
                 self._pools[purpose] = await asyncpg.create_pool(
@@ -105,9 +110,9 @@ class Engine:
                     min_size=0,
                     max_size=size,
                     timeout=CONNECT_SECONDS,
-                    command_timeout=STATEMENT_SECONDS,
+                    command_timeout=None if purpose is Purpose.HANDLER else STATEMENT_SECONDS,
                     server_settings=settings(purpose, self.address.schema),
-                    reset=_leave_as_it_is,
+                    reset=None if purpose is Purpose.HANDLER else _leave_as_it_is,
                 )
 
     async def close(self) -> None:
@@ -170,8 +175,18 @@ class Engine:
                 if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
                     await self._pools[purpose].expire_connections()  # the primary is elsewhere now
                 raise translation(error, self.address.shown) from error
-            await asyncio.sleep(FIRST_PAUSE * 2**tries * (0.5 + self._random.uniform() / 2))
+            await asyncio.sleep(FIRST_PAUSE * 2**tries * (0.5 + self.random.uniform() / 2))
         raise AssertionError("the last try returns or raises")
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncIterator[Connection]:
+        """A connection for somebody's own statements, whose errors are theirs and stay the driver's."""
+        with translated(self.address.shown):
+            connection = await self._pools[Purpose.HANDLER].acquire(timeout=CONNECT_SECONDS)
+        try:
+            yield connection
+        finally:
+            await self._pools[Purpose.HANDLER].release(connection)
 
     @asynccontextmanager
     async def _connection(self, purpose: Purpose) -> AsyncIterator[Connection]:

@@ -1,5 +1,8 @@
 """The store for many machines: one PostgreSQL schema, every port."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from mainspring.adapters.postgres.address import address
 from mainspring.adapters.postgres.audit import PostgresAudit
 from mainspring.adapters.postgres.blobs import PostgresBlobs
@@ -11,6 +14,7 @@ from mainspring.adapters.postgres.migrate import migrate
 from mainspring.adapters.postgres.output import PostgresOutput
 from mainspring.adapters.postgres.sessions import PostgresSessions
 from mainspring.adapters.postgres.timetable import PostgresTimetable
+from mainspring.adapters.postgres.transactions import PostgresTransactions
 from mainspring.adapters.postgres.upkeep import PostgresUpkeep
 from mainspring.adapters.postgres.views import PostgresViews
 from mainspring.adapters.postgres.work import PostgresWork
@@ -35,6 +39,7 @@ class PostgresStore:
         self.keys = PostgresKeys(engine)
         self.output = PostgresOutput(engine)
         self.changes = PostgresChanges(engine)
+        self.transactions = PostgresTransactions(engine)
 
     @classmethod
     async def open(cls, url: str, *, random: Random) -> "PostgresStore":
@@ -46,6 +51,16 @@ class PostgresStore:
         store = cls(engine, schema)
         await store.upkeep.prepare()
         return store
+
+    @asynccontextmanager
+    async def heartbeat(self) -> AsyncIterator[PostgresSessions]:
+        """Sessions on a connection of their own, on the loop of whoever calls: a busy one mustn't lose them."""
+        engine = Engine(self._engine.address, self._engine.random)
+        await engine.open()
+        try:
+            yield PostgresSessions(engine)
+        finally:
+            await engine.close()
 
     async def close(self) -> None:
         """Finish what was asked and let the connections go."""

@@ -33,6 +33,10 @@ class SqliteStore:
         self.keys = SqliteKeys(engine)
         self.output = SqliteOutput(engine)
         self.changes = SqliteChanges(engine)
+        self.transactions = None
+        """Nobody else's tables are in this file."""
+        self.heartbeat = None
+        """The writer thread answers every loop."""
 
     @classmethod
     async def open(cls, path: str, *, clock: WallClock, inline: bool = False) -> "SqliteStore":

@@ -272,12 +272,12 @@ BEGIN
     FOR item IN
         SELECT number AS place, fields.*, decode(fields.body, 'base64') AS digest, decode(fields.data, 'base64') AS bytes
         FROM jsonb_array_elements(items) WITH ORDINALITY AS each (value, number), jsonb_to_record(value) AS fields (
-            id uuid, owner text, project text, name text, key text, body text, handler text, lane text, known_lane text,
+            id uuid, owner text, project text, name text, key text, body text, handler text, lane text,
             unknown boolean, priority smallint, timeout interval, retry text, data text, blob text, spec text, due_at timestamptz,
             delay interval, terms text, state smallint, next_fire_at timestamptz, wake_at timestamptz)
         ORDER BY number
     LOOP
-        lane_ := coalesce((SELECT lane FROM handler WHERE name = item.handler), item.known_lane);
+        lane_ := (SELECT lane FROM handler WHERE name = item.handler);
         IF lane_ IS NULL AND NOT item.unknown THEN
             RAISE EXCEPTION 'no worker has ever registered the handler %', quote_literal(item.handler)
                 USING ERRCODE = 'MSH01', HINT = 'Start one, or set allow_unknown_handler.';
@@ -323,7 +323,7 @@ LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     ended queue;
 BEGIN
-    DELETE FROM queue WHERE id = run AND fence = held AND state = 1 RETURNING * INTO ended;
+    DELETE FROM queue WHERE id = run AND fence = held RETURNING * INTO ended;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
