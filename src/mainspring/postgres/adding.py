@@ -53,11 +53,9 @@ def add(connection: Any, jobs: Sequence[NewJob], *, owner: str | None = None, sc
 
 
 def _item(job: NewJob, owner: str | None) -> dict[str, Any]:
-    fields = dict(job.body)
-    payload = json.dumps(
-        fields.pop("payload", None), ensure_ascii=False, separators=(",", ":"), allow_nan=False
-    ).encode()
-    submission = Submission.of(Document({**fields, "payload": None}, payload), owner=owner)
+    body = {"payload": None, **job.body}
+    payload = json.dumps(body["payload"], ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    submission = Submission.of(Document(body, payload), owner=owner)
     request = submission.request
     now = datetime.now(UTC)
     item = compose(
