@@ -10,11 +10,12 @@ from operator import itemgetter
 from typing import TypeVar
 from uuid import UUID
 
+from mainspring.adapters.one_shots import job_of, prominence
 from mainspring.adapters.sqlite.engine import Transaction
 from mainspring.adapters.sqlite.rows import identity, job_from, run_from, to_instant
 from mainspring.adapters.sqlite.statements import load
-from mainspring.domain.ids import JobId, RunId
-from mainspring.domain.job import Job, JobState, Terms
+from mainspring.domain.ids import JobId
+from mainspring.domain.job import Job
 from mainspring.domain.run import Run, State
 from mainspring.ports.views import (
     MAX_EXAMINED,
@@ -162,31 +163,10 @@ def _shown_run(transaction: Transaction, job_id: JobId) -> Run | None:
     return None
 
 
-def _prominence(run: Run) -> tuple[bool, UUID]:
-    """A job shows its newest live run, or else its newest."""
-    return not run.state.terminal, run.id
-
-
 def _one_shot_record(transaction: Transaction, run: Run) -> JobRecord:
-    """A one-shot job is its first run, whose spec has its remaining fields; it may show a retry of it."""
-    held = run.state is State.WAITING and run.wake_at is None
-    job = Job(
-        id=JobId(run.id),
-        owner=run.owner,
-        project=run.project,
-        name=run.name,
-        key=run.key,
-        task=run.task,
-        terms=Terms(schedule="now") if run.spec is None else Terms.from_json(run.spec),
-        state=JobState.PAUSED if held else JobState.ACTIVE,
-        version=run.version,
-        created_at=run.created_at,
-        updated_at=run.finished_at or run.started_at or run.created_at,
-        next_fire_at=run.wake_at if run.state is State.WAITING else None,
-        active_run=RunId(run.id),
-    )
-    retry = _shown_run(transaction, job.id)
-    return JobRecord(job=job, run=run if retry is None else max(run, retry, key=_prominence))
+    """A one-shot job may show a retry of the run that it is."""
+    retry = _shown_run(transaction, JobId(run.id))
+    return JobRecord(job=job_of(run), run=run if retry is None else max(run, retry, key=prominence))
 
 
 def _run_matches(run: Run, where: RunFilter) -> bool:

@@ -1,33 +1,20 @@
 """The Views port on SQLite: single things and figures; lists are in pages.py."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
-from itertools import groupby
-from typing import Any
 
+from mainspring.adapters.figures import Total, tallies
 from mainspring.adapters.sqlite import pages
 from mainspring.adapters.sqlite.engine import Engine, Transaction
-from mainspring.adapters.sqlite.rows import duration, run_from, to_instant
+from mainspring.adapters.sqlite.rows import run_from, to_instant
 from mainspring.adapters.sqlite.statements import load
 from mainspring.domain.ids import JobId, Lane, RunId
-from mainspring.domain.run import Origin, Run, State
-from mainspring.ports.views import (
-    WAIT_BUCKETS,
-    Cursor,
-    DeadFilter,
-    DeadLetter,
-    Figures,
-    JobFilter,
-    JobRecord,
-    Page,
-    RunFilter,
-    Tally,
-)
+from mainspring.domain.run import Run
+from mainspring.ports.views import Cursor, DeadFilter, DeadLetter, Figures, JobFilter, JobRecord, Page, RunFilter
 
 _SQL = load("views")
-_ENDED = {state.name.lower(): state for state in State if state.terminal}
 
 
 class SqliteViews:
@@ -80,28 +67,6 @@ def _handlers(transaction: Transaction) -> Mapping[str, Lane]:
 
 
 def _figures(transaction: Transaction) -> Figures:
-    rows: list[list[Any]] = sorted(json.loads(transaction.value(_SQL["totals"])))
+    totals: list[Total] = [tuple(row) for row in json.loads(transaction.value(_SQL["totals"]))]
     running = {tuple(group): amount for *group, amount in json.loads(transaction.value(_SQL["running"]))}
-    groups = groupby(rows, key=lambda row: (row[0], row[1], row[2]))
-    return Figures(
-        tallies=[_tally(*group, list(rows), running.get(group, 0)) for group, rows in groups],
-        dead_letters=transaction.value(_SQL["dead_count"]),
-    )
-
-
-def _tally(owner: str, lane: str, kind: int, rows: Sequence[Sequence[Any]], running: int) -> Tally:
-    amounts: dict[str, int] = {what: amount for *_, what, amount in rows}
-    waits = [amounts.get(f"wait/{bucket}", 0) for bucket in range(len(WAIT_BUCKETS) + 1)]
-    return Tally(
-        owner=owner,
-        lane=Lane(lane),
-        origin=Origin(kind),
-        added=amounts.get("added", 0),
-        started=sum(waits),
-        retried=amounts.get("retried", 0),
-        lost=amounts.get("lost", 0),
-        ended={state: amounts[what] for what, state in _ENDED.items() if what in amounts},
-        waits=waits,
-        waited=duration(amounts.get("waited", 0)),
-        running=running,
-    )
+    return Figures(tallies=tallies(totals, running), dead_letters=transaction.value(_SQL["dead_count"]))

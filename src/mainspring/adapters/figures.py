@@ -1,0 +1,44 @@
+"""From stored totals to figures: what adapters keep as (owner, lane, kind, what, amount), as the port tells it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from itertools import groupby
+from typing import TypeAlias
+
+from mainspring.domain.ids import Lane
+from mainspring.domain.run import Origin, State
+from mainspring.ports.views import WAIT_BUCKETS, Tally
+
+Group: TypeAlias = tuple[str, str, int]
+"""Owner, lane and kind."""
+Total: TypeAlias = tuple[str, str, int, str, int]
+"""A group, what happened in it (added, retried, lost, a terminal state, wait/<bucket>, waited), and how often.
+
+What was waited is in microseconds.
+"""
+
+_ENDED = {state.name.lower(): state for state in State if state.terminal}
+
+
+def tallies(totals: Iterable[Total], running: Mapping[Group, int]) -> Sequence[Tally]:
+    """One tally for each group that something ever happened in, with what is in workers' hands now."""
+    groups = groupby(sorted(totals), key=lambda total: total[:3])
+    return [_tally(group, {what: amount for *_, what, amount in rows}, running.get(group, 0)) for group, rows in groups]
+
+
+def _tally(group: Group, amounts: Mapping[str, int], running: int) -> Tally:
+    owner, lane, kind = group
+    waits = [amounts.get(f"wait/{bucket}", 0) for bucket in range(len(WAIT_BUCKETS) + 1)]
+    return Tally(
+        owner=owner,
+        lane=Lane(lane),
+        origin=Origin(kind),
+        added=amounts.get("added", 0),
+        started=sum(waits),
+        retried=amounts.get("retried", 0),
+        lost=amounts.get("lost", 0),
+        ended={state: amounts[what] for what, state in _ENDED.items() if what in amounts},
+        waits=waits,
+        waited=timedelta(microseconds=amounts.get("waited", 0)),
+        running=running,
+    )
