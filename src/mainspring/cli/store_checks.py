@@ -22,6 +22,8 @@ async def checked(resources: Resources) -> Sequence[Finding]:
     """All of them."""
     return [
         ok("store", f"{resources.settings.shown_store} has schema {resources.store.schema}"),
+        await _clock(resources),
+        *await _examined(resources),
         await _access(resources),
         await _schedulers(resources),
         await _handlers(resources),
@@ -48,6 +50,30 @@ async def _access(resources: Resources) -> Finding:
     if keys or settings.api_keys:
         return ok("access", f"{keys + len(settings.api_keys)} API keys exist, and one is needed")
     return ok("access", f"no API key exists, and none is needed on {settings.host}")
+
+
+async def _clock(resources: Resources) -> Finding:
+    """Whether our clock and the store's agree, give or take the way there and back."""
+    before = resources.clock.now()
+    theirs = await resources.store.views.now()
+    after = resources.clock.now()
+    skew = theirs - after if theirs > after else min(theirs - before, timedelta(0))
+    if abs(skew) > SKEW:
+        text = f"the store's clock differs from ours by {skew / timedelta(seconds=1):+.1f} s"
+        return warn("clock", text, "let NTP set both; the store's decides what is due")
+    return ok("clock", "the store's clock and ours agree")
+
+
+async def _examined(resources: Resources) -> Sequence[Finding]:
+    """What the store says about itself, where it has anything to say."""
+    checkup = resources.store.checkup
+    remarks = () if checkup is None else await checkup.examine()
+    return [
+        ok(remark.subject, remark.text)
+        if not remark.step
+        else (fail if remark.endangers else warn)(remark.subject, remark.text, remark.step)
+        for remark in remarks
+    ]
 
 
 async def _schedulers(resources: Resources) -> Finding:

@@ -14,6 +14,7 @@ from mainspring.errors import ConfigurationError
 from mainspring.ports.audit import Audit
 from mainspring.ports.blobs import Blobs
 from mainspring.ports.changes import Changes
+from mainspring.ports.checkup import Checkup
 from mainspring.ports.keys import Keys
 from mainspring.ports.locks import Locks
 from mainspring.ports.output import Output
@@ -53,6 +54,8 @@ class Store(Protocol):
     def changes(self) -> Changes: ...  # noqa: D102
     @property
     def transactions(self) -> Transactions | None: ...  # noqa: D102
+    @property
+    def checkup(self) -> Checkup | None: ...  # noqa: D102
 
     @property
     def heartbeat(self) -> Callable[[], AbstractAsyncContextManager[Sessions]] | None:

@@ -7,6 +7,7 @@ from mainspring.adapters.postgres.address import address
 from mainspring.adapters.postgres.audit import PostgresAudit
 from mainspring.adapters.postgres.blobs import PostgresBlobs
 from mainspring.adapters.postgres.changes import PostgresChanges
+from mainspring.adapters.postgres.checkup import PostgresCheckup
 from mainspring.adapters.postgres.engine import Engine
 from mainspring.adapters.postgres.keys import PostgresKeys
 from mainspring.adapters.postgres.locks import PostgresLocks
@@ -40,6 +41,7 @@ class PostgresStore:
         self.output = PostgresOutput(engine)
         self.changes = PostgresChanges(engine)
         self.transactions = PostgresTransactions(engine)
+        self.checkup = PostgresCheckup(engine)
 
     @classmethod
     async def open(cls, url: str, *, random: Random) -> "PostgresStore":

@@ -35,6 +35,7 @@ class SqliteStore:
         self.changes = SqliteChanges(engine)
         self.transactions = None
         """Nobody else's tables are in this file."""
+        self.checkup = None
         self.heartbeat = None
         """The writer thread answers every loop."""
 

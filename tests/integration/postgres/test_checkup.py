@@ -1,0 +1,69 @@
+"""What the store says about its own health."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import asyncpg
+import pytest
+
+from mainspring.adapters.postgres import checkup
+from mainspring.adapters.postgres.address import address
+from mainspring.adapters.postgres.checkup import PostgresCheckup
+from mainspring.adapters.postgres.engine import Engine
+from mainspring.adapters.postgres.migrate import migrate
+from mainspring.adapters.system.chance import SystemRandom
+from mainspring.ports.checkup import Remark
+
+
+@pytest.fixture
+async def engine(postgres_url: str) -> AsyncIterator[Engine]:
+    await migrate(address(postgres_url))
+    engine = Engine(address(postgres_url), SystemRandom())
+    await engine.open()
+    yield engine
+    await engine.close()
+
+
+async def remarks(engine: Engine) -> dict[str, Remark]:
+    return {remark.subject: remark for remark in await PostgresCheckup(engine).examine()}
+
+
+async def test_a_new_store_is_well(engine: Engine) -> None:
+    found = await remarks(engine)
+    assert list(found) == ["server", "autovacuum", "connections", "bloat", "snapshots", "indexes"]
+    assert [remark for remark in found.values() if remark.step] == []
+
+
+async def test_a_missing_index_endangers_the_store(engine: Engine) -> None:
+    await engine.execute("DROP INDEX queue_claim")
+    remark = (await remarks(engine))["indexes"]
+    assert "queue_claim" in remark.text
+    assert remark.endangers
+
+
+async def test_an_old_snapshot_is_named_with_its_process(
+    engine: Engine, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkup, "OLD_SNAPSHOT", timedelta(0))
+    connection = await asyncpg.connect(postgres_url, server_settings={"application_name": "forgotten report"})
+    await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+    remark = (await remarks(engine))["snapshots"]
+    assert "forgotten report, idle in transaction" in remark.text
+    assert remark.step
+    await connection.close()
+
+
+async def test_lost_vacuum_settings_are_noticed(engine: Engine) -> None:
+    await engine.execute("ALTER TABLE queue RESET (autovacuum_vacuum_scale_factor)")
+    assert "autovacuum settings" in (await remarks(engine))["bloat"].text
+
+
+async def test_dead_rows_that_outnumber_the_living_are_noticed(engine: Engine) -> None:
+    await engine.execute("ALTER TABLE blob SET (autovacuum_enabled = off)")
+    await engine.execute("INSERT INTO blob (id, data) SELECT n::text, '' FROM generate_series(1, 100001) n")
+    await engine.execute("DELETE FROM blob")
+    await engine.execute("ANALYZE blob")
+    async with asyncio.timeout(30):  # statistics are told when the server finds the time
+        while "blob (100,001 dead rows beside 0" not in (await remarks(engine))["bloat"].text:
+            await asyncio.sleep(0.05)
