@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,8 @@ from sqlalchemy.orm import Session
 
 from mainspring.adapters.postgres.address import address
 from mainspring.adapters.postgres.migrate import migrate
+from mainspring.adapters.postgres.signals import PostgresHub
+from mainspring.adapters.system.chance import SystemRandom
 from mainspring.domain.ids import Fence, JobId, RunId, SessionId
 from mainspring.domain.run import Attempt
 from mainspring.domain.task import Task
@@ -195,6 +198,18 @@ async def test_what_makes_no_sense_is_refused_before_it_is_sent(url: str) -> Non
         with pytest.raises(Invalid):
             await enqueue(DRIVERS[0], url, [wrong])
     assert rows(url, "SELECT count(*) FROM queue") == [(0,)]
+
+
+@pytest.mark.parametrize("wake", [True, False])
+async def test_the_commit_wakes_whoever_waits_for_work_or_the_timetable(url: str, wake: bool) -> None:
+    hub = await PostgresHub.open(address(url), random=SystemRandom())
+    listening = hub.subscribe()
+    jobs = [JOB, new_job("report", schedule="@hourly", allow_unknown_handler=True)]
+    await DRIVERS[0].within(url, lambda connection: add(connection, jobs, wake=wake))
+    at_most = timedelta(seconds=30 if wake else 0)
+    woken = [await listening.wait([topic], at_most) for topic in ("work/default", "timetable")]
+    await hub.close()
+    assert woken == [wake, wake]
 
 
 def test_other_things_than_connections_are_refused() -> None:

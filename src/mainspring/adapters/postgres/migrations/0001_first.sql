@@ -260,7 +260,7 @@ CREATE TABLE api_key (
 
 -- Jobs from inside somebody's own transaction: there when it commits, never there if it doesn't. Items are what
 -- `mainspring.postgres.add` composes; bytes in them are base64. Answers created, existing or conflict, in their order.
-CREATE FUNCTION enqueue(items jsonb) RETURNS TABLE (place bigint, id uuid, answer text)
+CREATE FUNCTION enqueue(items jsonb, wake boolean) RETURNS TABLE (place bigint, id uuid, answer text)
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 #variable_conflict use_column
 DECLARE
@@ -268,6 +268,7 @@ DECLARE
     lane_ text;
     known record;
     added uuid[] := '{}';
+    standing boolean := false;
 BEGIN
     FOR item IN
         SELECT number AS place, fields.*, decode(fields.body, 'base64') AS digest, decode(fields.data, 'base64') AS bytes
@@ -307,11 +308,19 @@ BEGIN
                              created_at, updated_at, next_fire_at, wake_at)
             VALUES (item.id, item.owner, item.project, item.name, item.key, item.state, 1, decode(item.terms, 'base64'), item.handler, lane_,
                     item.priority, item.timeout, item.retry, item.bytes, item.blob, now(), now(), item.next_fire_at, item.wake_at);
+            standing := true;
         END IF;
         RETURN QUERY SELECT item.place, item.id, 'created';
     END LOOP;
     INSERT INTO tally (owner, lane, kind, what, amount, ids)
     SELECT owner, lane, kind, 'added', count(*), array_agg(q.id) FROM queue q WHERE q.id = ANY (added) GROUP BY owner, lane, kind;
+    IF wake THEN
+        -- As signals.py writes them: who tells, then the topic. They go out as the transaction commits.
+        PERFORM pg_notify('mainspring_' || current_schema(), 'transaction' || chr(31) || topic)
+        FROM (SELECT DISTINCT 'work/' || q.lane FROM queue q WHERE q.id = ANY (added) AND q.wake_at <= now() + interval '1 second'
+              UNION ALL SELECT 'timetable' WHERE standing) AS topics (topic)
+        WHERE length(current_schema()) <= 52;
+    END IF;
 END
 $$;
 
