@@ -3,8 +3,8 @@
 Python blocks share one namespace in one process; each console block is a bash of its own, so that a server started
 in the background by one block serves the next. When the page ends, everything that it started is killed.
 
-Port 8080, where Mainspring listens unless told otherwise, is replaced by a free port throughout, so that pages can
-run side by side.
+Port 8080, where Mainspring listens unless told otherwise, is replaced by a free port throughout, and the database
+that pages print by an empty one, so that pages can run side by side.
 """
 
 import json
@@ -21,6 +21,7 @@ from tests.docs import session
 from tests.docs.blocks import Block, console, matches
 
 PRINTED_PORT = "8080"
+PRINTED_DATABASE = "postgresql://localhost/app"
 PATIENCE = 60.0
 """Seconds that a console block may take: one that waits for a server that died should say so, not hang."""
 
@@ -32,8 +33,11 @@ class BlockFailed(AssertionError):
 class Reader:
     """Somebody who follows one page to the letter."""
 
-    def __init__(self, page: Path, folder: Path, *, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, page: Path, folder: Path, *, database: str = PRINTED_DATABASE, patience: float = PATIENCE
+    ) -> None:
         self.page = page
+        self.database = database
         self.patience = patience
         self.folder = folder / "page"
         self.folder.mkdir()
@@ -54,7 +58,7 @@ class Reader:
     def follow(self, block: Block) -> None:
         """Run or save one block; BlockFailed if it fails or prints something else than the page says."""
         if block.file is not None:
-            (self.folder / block.file).write_text(block.source.replace(PRINTED_PORT, self.port), encoding="utf-8")
+            (self.folder / block.file).write_text(self._real(block.source), encoding="utf-8")
             return
         complaint = self._run_python(block) if block.language == "python" else self._run_console(block)
         if complaint is not None:
@@ -64,7 +68,7 @@ class Reader:
         if self.python is None:
             with self.output.open("w", encoding="utf-8") as printed:
                 self.python = self._start([sys.executable, session.__file__], output=subprocess.PIPE, errors=printed)
-        source = "\n" * (block.line - 1) + block.source.replace(PRINTED_PORT, self.port)
+        source = "\n" * (block.line - 1) + self._real(block.source)
         ask(self.python, {"file": str(self.page), "source": source})
         reply = answer(self.python)
         if reply is None:
@@ -74,7 +78,7 @@ class Reader:
 
     def _run_console(self, block: Block) -> str | None:
         commands = console(block)
-        script = commands.script.replace(PRINTED_PORT, self.port)
+        script = self._real(commands.script)
         with self.output.open("w", encoding="utf-8") as printed:
             bash = ["bash", "-e", "-o", "pipefail", "-c", script]
             process = self._start(bash, output=printed, errors=subprocess.STDOUT)
@@ -117,7 +121,11 @@ class Reader:
         return "".join(f"\n{log.name} ends with:\n{log.read_text()[-2000:]}" for log in self.folder.glob("*.log"))
 
     def _printed(self) -> str:
-        return self.output.read_text(encoding="utf-8").replace(self.port, PRINTED_PORT)
+        printed = self.output.read_text(encoding="utf-8")
+        return printed.replace(self.database, PRINTED_DATABASE).replace(self.port, PRINTED_PORT)
+
+    def _real(self, text: str) -> str:
+        return text.replace(PRINTED_PORT, self.port).replace(PRINTED_DATABASE, self.database)
 
 
 def ask(process: subprocess.Popen[str], request: object) -> None:

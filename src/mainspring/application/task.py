@@ -100,6 +100,10 @@ class Task(Generic[P, Called, Value]):
         """`submit_in` for callers without a loop."""
         return self._delay(delay, args, kwargs)
 
+    def job(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
+        """The call as a job that nobody has yet: for `Client.submit_many`, or a transaction of your own."""
+        return self._job(None, args, kwargs)
+
     def using(self, **options: Unpack[SubmitOptions]) -> "Task[P, Called, Value]":
         """The same task with other options: `task.using(priority=90, key="order-7").submit(…)`."""
         options = cast("SubmitOptions", {**self._options, **options})
