@@ -32,6 +32,7 @@ class Purpose(Enum):
     """What a connection is for."""
 
     GENERAL = "general"
+    READ = "read"
     CLAIM = "claim"
     SETTLE = "settle"
     HANDLER = "handler"
@@ -52,6 +53,13 @@ _EVERY: Final = MappingProxyType(
 _PLANS: Final[Mapping[Purpose, Mapping[str, str]]] = MappingProxyType(
     {
         Purpose.GENERAL: {},
+        Purpose.READ: {
+            "plan_cache_mode": "force_generic_plan",
+            "enable_seqscan": "off",
+            "enable_hashjoin": "off",
+            "enable_mergejoin": "off",
+            "enable_bitmapscan": "off",
+        },
         Purpose.CLAIM: {
             "plan_cache_mode": "force_generic_plan",
             "enable_seqscan": "off",
@@ -102,7 +110,7 @@ class Engine:
     async def open(self) -> None:
         """Make the pools; connections are opened when they are needed."""
         most = self.address.connections
-        sizes = {Purpose.GENERAL: most, Purpose.CLAIM: _FEW, Purpose.SETTLE: _FEW, Purpose.HANDLER: most}
+        sizes = dict.fromkeys(Purpose, most) | {Purpose.CLAIM: _FEW, Purpose.SETTLE: _FEW}
         for purpose, size in sizes.items():
             with translated(self.address.shown):
                 self._pools[purpose] = await asyncpg.create_pool(
@@ -145,14 +153,14 @@ class Engine:
         """Run one statement that answers nothing."""
         await self.fetch(statement, *values, purpose=purpose)
 
-    async def write(self, operation: "Operation[T]") -> T:
+    async def write(self, operation: "Operation[T]", purpose: Purpose = Purpose.GENERAL) -> T:
         """Run *operation* in a transaction, from its beginning again if the server rolled it back for others' sake."""
 
         async def whole(connection: Connection) -> T:
             async with connection.transaction():
                 return await operation(connection)
 
-        return await self._tried(whole, Purpose.GENERAL)
+        return await self._tried(whole, purpose)
 
     async def read(self, operation: "Operation[T]") -> T:
         """Run *operation* on one consistent state, for reading several times."""
@@ -161,7 +169,7 @@ class Engine:
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 return await operation(connection)
 
-        return await self._tried(whole, Purpose.GENERAL)
+        return await self._tried(whole, Purpose.READ)
 
     async def _tried(self, operation: "Operation[T]", purpose: Purpose) -> T:
         for tries in range(1, MOST_TRIES + 1):

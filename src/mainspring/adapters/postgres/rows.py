@@ -4,8 +4,10 @@ import json
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
+
+import asyncpg
 
 from mainspring.domain.ids import BlobId, Fence, JobId, Lane, RunId, SessionId, Version
 from mainspring.domain.job import Job, JobState, Terms
@@ -13,7 +15,7 @@ from mainspring.domain.retry import DEFAULT_RETRY, Backoff, RetryPolicy
 from mainspring.domain.run import Attempt, Run, State
 from mainspring.domain.task import Task
 
-Row = Sequence[Any]
+Row: TypeAlias = "Sequence[Any] | asyncpg.Record"
 """Columns in the order of a fragment of `statements/fragments.sql`."""
 
 _MICROSECOND = timedelta(microseconds=1)

@@ -214,6 +214,7 @@ CREATE TABLE tally (
     amount bigint      NOT NULL,
     ids    uuid[]
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX tally_xact ON tally (xact);
 
 CREATE TABLE total (
     owner  text     NOT NULL,

@@ -22,3 +22,40 @@ result, result_blob, error, reason, skipped_to, skipped_count, log, handler, lan
 -- What a run takes with it from queue to history, whatever became of it.
 id, job_id, origin, due_at, created_at, started_at, timeout, version, kind, priority, owner, project, name, lane, handler,
 key, spec, retry, payload, blob, worker
+
+-- name: run_matches
+($3::text IS NULL OR owner = $3)
+    AND ($4::smallint[] IS NULL OR state = ANY ($4))
+    AND ($5::text IS NULL OR worker = $5)
+    AND ($6::text IS NULL OR handler = $6)
+    AND (SELECT true FROM hidden WHERE hidden.id = looked.id) IS NULL
+
+-- name: live_change
+id, job_id, owner, name, handler, state, fence, attempt, worker, due_at, started_at, NULL::timestamptz, reason
+
+-- name: ended_change
+id, job_id, owner, name, handler, state, fence, attempt, worker, due_at, started_at, finished_at, reason
+
+-- name: untold
+-- Rows of `tally` that say something new to whoever saw the snapshot $1. A run that was put back is told by other means.
+xact >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(xact, $1)
+    AND ids IS NOT NULL AND what NOT IN ('retried', 'lost')
+
+-- name: unseen_job
+changed >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(changed, $1)
+
+-- name: new_version
+-- Whether the transaction that wrote the row wasn't visible in the snapshot $1. The row has the lower half of its number.
+NOT pg_visible_in_snapshot((pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+    - ((pg_snapshot_xmax(pg_current_snapshot())::text::bigint - xmin::text::bigint) & 4294967295))::text::xid8, $1::pg_snapshot)
+
+-- name: changed_runs
+-- Each run that changed since the snapshot $1, with the state that it ended in, and when.
+SELECT run, max(owner) AS owner, max(number) AS number, max(at) FILTER (WHERE state IS NOT NULL) AS ended, max(state) AS state
+FROM (
+    SELECT unnest(ids) AS run, owner, number, at,
+        CASE what WHEN 'succeeded' THEN 2 WHEN 'dead' THEN 3 WHEN 'cancelled' THEN 4 WHEN 'skipped' THEN 5 END::smallint AS state
+    FROM tally
+    WHERE xact >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(xact, $1)
+      AND ids IS NOT NULL AND what NOT IN ('retried', 'lost')
+) AS told GROUP BY run
