@@ -17,6 +17,22 @@ from mainspring.errors import (
 REPEATABLE = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 """The transaction was rolled back for certain, and may well succeed if it is repeated."""
 
+_EVERYBODY = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InvalidTransactionStateError,
+    asyncpg.UndefinedTableError,
+    asyncpg.UndefinedColumnError,
+    asyncpg.InsufficientPrivilegeError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    *REPEATABLE,
+)
+"""What has befallen the connection, the server or the schema: another item would have fared no better."""
+
 _Table = tuple[tuple[tuple[type[BaseException], ...], type[MainspringError], str], ...]
 
 _TRANSLATIONS: _Table = (
@@ -68,3 +84,8 @@ def translation(error: BaseException, shown: str) -> MainspringError:
             detail = str(error) or type(error).__name__
             return ours(f"{shown} {advice} ({detail})")
     return StoreUnavailable(f"{shown}: {type(error).__name__}: {error}")
+
+
+def concerns_everybody(error: MainspringError) -> bool:
+    """Whether this translated error has nothing to do with what was to be stored."""
+    return error.__cause__ is None or isinstance(error.__cause__, _EVERYBODY)

@@ -85,7 +85,7 @@ def attempt_from(row: Row) -> Attempt:
         owner=owner,
         project=project,
         worker=worker,
-        task=task_from(row[14:]),
+        task=task_from(row[14:21]),
         log=log,
         cancelling=cancelling,
     )
