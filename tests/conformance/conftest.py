@@ -1,0 +1,39 @@
+import asyncio
+import secrets
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier
+
+from mainspring.adapters.postgres.address import DEFAULT_SCHEMA, address
+from mainspring.adapters.postgres.migrate import migrate
+
+
+@pytest.fixture(scope="session")
+def migrated_postgres_url(postgres_administration: str) -> Iterator[str]:
+    """A database with Mainspring's tables, for one test after another."""
+    name = f"conformance_{secrets.token_hex(8)}"
+    with psycopg.connect(postgres_administration, autocommit=True) as connection:
+        connection.execute(SQL("CREATE DATABASE {} TEMPLATE template0").format(Identifier(name)))
+    url = urlsplit(postgres_administration)._replace(path=f"/{name}").geturl()
+    asyncio.run(migrate(address(url)))
+    yield url
+    with psycopg.connect(postgres_administration, autocommit=True) as connection:
+        connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
+
+
+@pytest.fixture
+def emptied_postgres_url(migrated_postgres_url: str) -> str:
+    """The tables without a row. Hundreds of tests need them: making them anew each time would take minutes."""
+    with psycopg.connect(migrated_postgres_url) as connection:
+        tables = connection.execute(
+            "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition "
+            "AND relnamespace = %s::regnamespace AND relname NOT IN ('migration', 'folded')",
+            [DEFAULT_SCHEMA],
+        ).fetchall()
+        for (table,) in tables:
+            connection.execute(SQL("DELETE FROM {}").format(Identifier(DEFAULT_SCHEMA, table)))
+        connection.execute(SQL("UPDATE {} SET xact = '0'").format(Identifier(DEFAULT_SCHEMA, "folded")))
+    return migrated_postgres_url
