@@ -1,11 +1,11 @@
 """The Audit port on SQLite."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
 
+from mainspring.adapters.audit_chain import BEFORE_ALL, digest, digests
 from mainspring.adapters.sqlite.engine import Engine, Transaction
 from mainspring.adapters.sqlite.rows import dump, to_instant
 from mainspring.adapters.sqlite.statements import load
@@ -13,7 +13,6 @@ from mainspring.domain.ids import JobId
 from mainspring.ports.audit import Entry, Recorded
 
 _SQL = load("audit")
-_BEFORE_ALL = b""
 _AFTER_ALL = (1 << 63) - 1
 _CHUNK = 1_000
 
@@ -63,51 +62,33 @@ def _append(transaction: Transaction, entries: Sequence[Entry]) -> None:
 
 def _rows(transaction: Transaction, statement: str, *values: Any) -> Iterator[Recorded]:
     for row in transaction.connection.execute(_SQL[statement], values):
-        number, at, actor, owner, action, subject, job, before, after, digest = row
+        number, at, actor, owner, action, subject, job, before, after, digest_ = row
         job_id = None if job is None else JobId(UUID(bytes=job))
         entry = Entry(
             actor=actor, owner=owner, action=action, subject=subject, job_id=job_id, before=before, after=after
         )
-        yield Recorded(number=number, at=to_instant(at), entry=entry, digest=digest)
+        yield Recorded(number=number, at=to_instant(at), entry=entry, digest=digest_)
 
 
 def _chain(transaction: Transaction, limit: int) -> int:
     pending = list(_rows(transaction, "unchained", limit))
     if not pending:
         return 0
-    digest = transaction.value(_SQL["digest_before"], pending[0].number) or _BEFORE_ALL
-    for recorded in pending:
-        digest = _digest(digest, recorded)
-        transaction.execute(_SQL["set_digest"], recorded.number, digest)
+    previous = transaction.value(_SQL["digest_before"], pending[0].number) or BEFORE_ALL
+    for recorded, chained in zip(pending, digests(previous, pending), strict=True):
+        transaction.execute(_SQL["set_digest"], recorded.number, chained)
     return len(pending)
 
 
 def _verify(transaction: Transaction) -> int | None:
-    digest, number, expected = _BEFORE_ALL, 0, 1
+    previous, number, expected = BEFORE_ALL, 0, 1
     while chunk := list(_rows(transaction, "from_number", number, _CHUNK)):
         for recorded in chunk:
             if recorded.digest is None:
                 return None  # what follows isn't chained yet
-            digest = _digest(digest, recorded)
-            if recorded.number != expected or recorded.digest != digest:
+            previous = digest(previous, recorded)
+            if recorded.number != expected or recorded.digest != previous:
                 return recorded.number
             expected += 1
         number = chunk[-1].number
     return None
-
-
-def _digest(previous: bytes, recorded: Recorded) -> bytes:
-    entry = recorded.entry
-    parts = (
-        str(recorded.number),
-        recorded.at.isoformat(),
-        entry.actor,
-        entry.owner,
-        entry.action,
-        entry.subject,
-        str(entry.job_id),
-    )
-    digest = hashlib.sha256(previous)
-    for part in (*(part.encode() for part in parts), entry.before or b"", entry.after or b""):
-        digest.update(len(part).to_bytes(8, "big") + part)  # lengths keep fields from running into one another
-    return digest.digest()
