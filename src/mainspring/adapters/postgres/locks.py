@@ -1,0 +1,45 @@
+"""The Locks port on PostgreSQL."""
+
+from datetime import timedelta
+
+from mainspring.adapters.postgres.engine import Engine
+from mainspring.adapters.postgres.statements import load
+from mainspring.domain.ids import Fence
+from mainspring.ports.locks import HeldBy, Lock
+
+_SQL = load("locks")
+
+
+class PostgresLocks:
+    """One row per name, for ever: a fence must not begin again."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def acquire(self, name: str, holder: str, ttl: timedelta) -> Lock | HeldBy:
+        """Return a lock whose fence exceeds every earlier one, or who holds it."""
+        while (row := await self._engine.row(_SQL["acquire"], name, holder, ttl)) is None:
+            pass  # somebody else took it in the same moment: now there is a holder to name
+        found, fence, expires_at, remaining = row
+        if fence is None:
+            return HeldBy(holder=found, remaining=remaining)
+        return Lock(name=name, holder=found, fence=Fence(fence), expires_at=expires_at)
+
+    async def renew(self, lock: Lock, ttl: timedelta) -> Lock | None:
+        """Extend the lock under the same fence."""
+        expires_at = await self._engine.value(_SQL["renew"], lock.name, lock.holder, lock.fence, ttl)
+        if expires_at is None:
+            return None
+        return Lock(name=lock.name, holder=lock.holder, fence=lock.fence, expires_at=expires_at)
+
+    async def release(self, lock: Lock) -> bool:
+        """Give the lock up."""
+        return await self._engine.value(_SQL["release"], lock.name, lock.holder, lock.fence) is not None
+
+    async def find(self, name: str) -> Lock | None:
+        """The lock as it is held now."""
+        row = await self._engine.row(_SQL["find"], name)
+        if row is None:
+            return None
+        holder, fence, expires_at = row
+        return Lock(name=name, holder=holder, fence=Fence(fence), expires_at=expires_at)
