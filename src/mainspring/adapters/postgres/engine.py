@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import asyncpg
 
 from mainspring.adapters.postgres.address import Address
-from mainspring.adapters.postgres.failures import REPEATABLE, translated, translation
+from mainspring.adapters.postgres.failures import REPEATABLE, THEIRS, translated, translation
 from mainspring.ports.time import Random
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
@@ -128,7 +128,7 @@ class Engine:
         for pool in self._pools.values():
             try:
                 await asyncio.wait_for(pool.close(), CONNECT_SECONDS)
-            except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            except THEIRS:
                 pool.terminate()
 
     async def fetch(self, statement: str, *values: Any, purpose: Purpose = Purpose.GENERAL) -> list[asyncpg.Record]:
@@ -179,7 +179,7 @@ class Engine:
             except REPEATABLE as error:
                 if tries == MOST_TRIES:
                     raise translation(error, self.address.shown) from error
-            except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+            except THEIRS as error:
                 if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
                     await self._pools[purpose].expire_connections()  # the primary is elsewhere now
                 raise translation(error, self.address.shown) from error
@@ -199,7 +199,11 @@ class Engine:
     @asynccontextmanager
     async def _connection(self, purpose: Purpose) -> AsyncIterator[Connection]:
         async with self._pools[purpose].acquire(timeout=CONNECT_SECONDS) as connection:
-            yield connection
+            try:
+                yield connection
+            except asyncpg.InternalClientError:
+                connection.terminate()  # the driver lost its place in the conversation: nobody may take it up again
+                raise
 
 
 async def _leave_as_it_is(_connection: Connection) -> None:

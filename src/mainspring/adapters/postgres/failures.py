@@ -33,6 +33,9 @@ _EVERYBODY = (
 )
 """What has befallen the connection, the server or the schema: another item would have fared no better."""
 
+THEIRS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
+"""All that the driver may raise."""
+
 _Table = tuple[tuple[tuple[type[BaseException], ...], type[MainspringError], str], ...]
 
 _TRANSLATIONS: _Table = (
@@ -73,7 +76,7 @@ def translated(shown: str) -> Iterator[None]:
     """Let no driver error pass: each becomes one of ours; *shown* names the store without its password."""
     try:
         yield
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError) as error:
+    except THEIRS as error:
         raise translation(error, shown) from error
 
 
