@@ -12,7 +12,7 @@ from uuid import UUID
 
 from mainspring.adapters.postgres.bounds import earliest_end
 from mainspring.adapters.postgres.coalesce import Coalescer
-from mainspring.adapters.postgres.engine import Connection, Engine
+from mainspring.adapters.postgres.engine import Connection, Engine, Purpose
 from mainspring.adapters.postgres.rows import retry_text, task_fields
 from mainspring.adapters.postgres.statements import load
 from mainspring.domain.job import NewJob
@@ -44,7 +44,7 @@ class Adder:
 
     async def _plain(self, runs: Sequence[NewRun]) -> Sequence[Added]:
         columns = _columns(runs)
-        row = await self._engine.row(_SQL["add"], *columns, earliest_end(columns[0]))
+        row = await self._engine.row(_SQL["add"], *columns, earliest_end(columns[0]), purpose=Purpose.ADD)
         assert row is not None  # noqa: S101 - the statement always answers
         now, new = row
         if new is None:
@@ -54,7 +54,7 @@ class Adder:
     async def _judged(self, items: Sequence[_Item], *, together: bool = False) -> Sequence[Added]:
         while True:
             try:
-                return await self._engine.write(partial(_add, items=items, together=together))
+                return await self._engine.write(partial(_add, items=items, together=together), Purpose.ADD)
             except _Withheld as withheld:
                 return withheld.answers
             except _Outrun:

@@ -33,6 +33,7 @@ class Purpose(Enum):
 
     GENERAL = "general"
     READ = "read"
+    ADD = "add"
     CLAIM = "claim"
     SETTLE = "settle"
     HANDLER = "handler"
@@ -48,6 +49,15 @@ _EVERY: Final = MappingProxyType(
         "idle_in_transaction_session_timeout": "30000",
         "synchronous_commit": "on",
         "timezone": "UTC",
+    }
+)
+_ROWS_BY_ARRAYS: Final = MappingProxyType(
+    {
+        "plan_cache_mode": "force_generic_plan",
+        "enable_seqscan": "off",
+        "enable_nestloop": "off",
+        "enable_mergejoin": "off",
+        "enable_bitmapscan": "off",
     }
 )
 _PLANS: Final[Mapping[Purpose, Mapping[str, str]]] = MappingProxyType(
@@ -68,17 +78,14 @@ _PLANS: Final[Mapping[Purpose, Mapping[str, str]]] = MappingProxyType(
             "enable_mergejoin": "off",
             "enable_bitmapscan": "off",
         },
-        Purpose.SETTLE: {
-            "plan_cache_mode": "force_generic_plan",
-            "enable_seqscan": "off",
-            "enable_nestloop": "off",
-            "enable_mergejoin": "off",
-            "enable_bitmapscan": "off",
-        },
+        Purpose.ADD: _ROWS_BY_ARRAYS,
+        Purpose.SETTLE: _ROWS_BY_ARRAYS,
     }
 )
 _FEW = 2
 """Connections for each hot purpose: one process has one worker, which claims and settles one batch at a time."""
+_SOME = 4
+"""Connections for additions: what comes in small pieces shares a statement, only large batches need their own."""
 
 
 def settings(purpose: Purpose, schema: str) -> dict[str, str]:
@@ -110,7 +117,7 @@ class Engine:
     async def open(self) -> None:
         """Make the pools; connections are opened when they are needed."""
         most = self.address.connections
-        sizes = dict.fromkeys(Purpose, most) | {Purpose.CLAIM: _FEW, Purpose.SETTLE: _FEW}
+        sizes = dict.fromkeys(Purpose, most) | {Purpose.CLAIM: _FEW, Purpose.SETTLE: _FEW, Purpose.ADD: _SOME}
         for purpose, size in sizes.items():
             with translated(self.address.shown):
                 self._pools[purpose] = await asyncpg.create_pool(
