@@ -1,11 +1,26 @@
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import pytest
 
 from mainspring.adapters.postgres.store import PostgresStore
+from mainspring.adapters.postgres.upkeep import PostgresUpkeep
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.testing.clock import RealTime, Time
-from mainspring.testing.contracts import ChangesContract, Store, ViewsContract, WorkContract
+from mainspring.testing.contracts import (
+    AuditContract,
+    BlobsContract,
+    ChangesContract,
+    KeysContract,
+    LocksContract,
+    OutputContract,
+    SessionsContract,
+    Store,
+    TimetableContract,
+    UpkeepContract,
+    ViewsContract,
+    WorkContract,
+)
 
 
 class OnPostgres:
@@ -27,8 +42,46 @@ class OnPostgres:
         await second.close()
 
 
+class TestAudit(OnPostgres, AuditContract):
+    pass
+
+
+class TestBlobs(OnPostgres, BlobsContract):
+    pass
+
+
 class TestChanges(OnPostgres, ChangesContract):
     pass
+
+
+class TestKeys(OnPostgres, KeysContract):
+    pass
+
+
+class TestLocks(OnPostgres, LocksContract):
+    pass
+
+
+class TestOutput(OnPostgres, OutputContract):
+    pass
+
+
+class TestSessions(OnPostgres, SessionsContract):
+    pass
+
+
+class TestTimetable(OnPostgres, TimetableContract):
+    pass
+
+
+class TestUpkeep(OnPostgres, UpkeepContract):
+    @pytest.fixture
+    async def store(self, emptied_postgres_url: str) -> AsyncIterator[Store]:
+        """A store whose tallies needn't grow old before they are folded."""
+        store = await PostgresStore.open(emptied_postgres_url, random=SystemRandom())
+        store.upkeep = PostgresUpkeep(store._engine, followed=timedelta(0))
+        yield store
+        await store.close()
 
 
 class TestViews(OnPostgres, ViewsContract):
