@@ -31,8 +31,9 @@ from mainspring.testing.clock import START, ManualClock
 from mainspring.wiring.apps import Handlers, merge
 from mainspring.wiring.declared import declare
 from mainspring.wiring.local import local_client
-from mainspring.wiring.resources import Resources, Switchboard
+from mainspring.wiring.resources import Resources
 from mainspring.wiring.settings import Settings
+from mainspring.wiring.switchboard import Switchboard, within_process
 from mainspring.wiring.waking import Waker
 from mainspring.worker.context import Context, Toolbox
 from mainspring.worker.executing import UNKNOWN_HANDLER_DELAY
@@ -186,7 +187,7 @@ class _VirtualDoor(ClientDoor):
 @asynccontextmanager
 async def _client(store: SqliteStore, clock: ManualClock) -> AsyncIterator[Client]:
     async with AsyncExitStack() as closing:
-        switchboard = Switchboard(None, closing)
+        switchboard = Switchboard(within_process(), closing)
         waker = Waker(await switchboard.sender())
         closing.push_async_callback(waker.close)
         resources = Resources(

@@ -1,11 +1,11 @@
 """What a setting is: a field of `Settings` that knows its variables, its flag and how it is read."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from mainspring.wiring.kinds import Kind
 
@@ -13,6 +13,9 @@ T = TypeVar("T")
 
 PREFIX = "MAINSPRING_"
 MASK = "***"
+
+_PASSWORD = re.compile(r"(://[^/?#:@]*:)[^?#]*(?=@)|([?&]password=)[^&#]*", re.IGNORECASE)
+"""Up to the last @, because people forget to escape one; or as a parameter, as PostgreSQL's own tools take it."""
 
 
 class Part(StrEnum):
@@ -73,8 +76,4 @@ def settings_of(table: type) -> tuple[Setting, ...]:
 
 def without_password(url: str) -> str:
     """A URL as it may be shown to anybody; other texts stay as they are."""
-    try:
-        password = urlsplit(url).password
-    except ValueError:
-        return url
-    return url.replace(f":{password}@", f":{MASK}@", 1) if password else url
+    return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}{MASK}", url)

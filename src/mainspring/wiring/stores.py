@@ -1,13 +1,12 @@
 """Which store a URL means: one literal table of schemes, each with the way to open it."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
 from mainspring.errors import ConfigurationError
@@ -19,12 +18,16 @@ from mainspring.ports.keys import Keys
 from mainspring.ports.locks import Locks
 from mainspring.ports.output import Output
 from mainspring.ports.sessions import Sessions
-from mainspring.ports.time import Clock
+from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.transactions import Transactions
 from mainspring.ports.upkeep import Upkeep
 from mainspring.ports.views import Views
 from mainspring.ports.work import Work
+from mainspring.wiring.switchboard import Exchange, OpenSignals, through_folder
+
+SIGNALS = "signals"
+"""The folder of signals, beside the file of an embedded store."""
 
 
 class Store(Protocol):
@@ -74,44 +77,87 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheme:
-    """How to open the stores of one scheme; the adapter is imported only when it is asked for."""
+    """How to open the stores of one scheme, and how their processes wake each other.
 
-    module: str
-    open: Callable[[Any, str, Clock], Awaitable[Store]]
-    """Given the imported module, the URL and the clock."""
+    The adapter is imported only when it is asked for.
+    """
+
+    open: Callable[[str, Clock, Random], Awaitable[Store]]
+    """Given the URL."""
+    exchange: Callable[[str, Random, AsyncExitStack], Awaitable[Exchange]]
+    """Given the URL; the stack closes what is opened."""
     extra: str | None = None
     """What to install with Mainspring for the adapter's driver."""
 
 
-async def _open_sqlite(module: Any, url: str, clock: Clock) -> Store:
+async def _open_sqlite(url: str, clock: Clock, _random: Random) -> Store:
+    from mainspring.adapters.sqlite.store import SqliteStore  # noqa: PLC0415 - imported when it is asked for
+
     path = file_of(url)
     _make_folder(path.parent)
-    store: Store = await module.SqliteStore.open(str(path), clock=clock)
-    return store
+    return await SqliteStore.open(str(path), clock=clock)
 
+
+async def _folder_of_sqlite(url: str, _random: Random, _closing: AsyncExitStack) -> Exchange:
+    return through_folder(file_of(url).parent / SIGNALS)
+
+
+async def _open_postgresql(url: str, _clock: Clock, random: Random) -> Store:
+    from mainspring.adapters.postgres.store import PostgresStore  # noqa: PLC0415
+
+    return await PostgresStore.open(url, random=random)
+
+
+async def _hub_of_postgresql(url: str, random: Random, closing: AsyncExitStack) -> Exchange:
+    from mainspring.adapters.postgres.address import address  # noqa: PLC0415
+    from mainspring.adapters.postgres.signals import PostgresHub  # noqa: PLC0415
+
+    hub = await PostgresHub.open(address(url), random=random)
+    closing.push_async_callback(hub.close)
+
+    async def open_signals(listening: bool) -> OpenSignals:
+        return hub.subscribe() if listening else hub.sender()
+
+    return open_signals
+
+
+_POSTGRESQL = Scheme(open=_open_postgresql, exchange=_hub_of_postgresql, extra="postgresql")
 
 SCHEMES: Final[Mapping[str, Scheme]] = MappingProxyType(
     {
-        "sqlite": Scheme(module="mainspring.adapters.sqlite.store", open=_open_sqlite),
+        "sqlite": Scheme(open=_open_sqlite, exchange=_folder_of_sqlite),
+        "postgresql": _POSTGRESQL,
+        "postgres": _POSTGRESQL,
     }
 )
 
 
-async def open_store(url: str, *, clock: Clock) -> Store:
+async def open_store(url: str, *, clock: Clock, random: Random) -> Store:
     """Open what *url* names, or raise ConfigurationError with what to write or install instead."""
+    with _adapter(url) as scheme:
+        return await scheme.open(url, clock, random)
+
+
+async def open_exchange(url: str, *, random: Random, closing: AsyncExitStack) -> Exchange:
+    """How processes on the store that *url* names wake each other, or ConfigurationError."""
+    with _adapter(url) as scheme:
+        return await scheme.exchange(url, random, closing)
+
+
+@contextmanager
+def _adapter(url: str) -> Iterator[Scheme]:
     name = url.partition(":")[0].lower()
     scheme = SCHEMES.get(name)
     if scheme is None:
         raise ConfigurationError(_unknown(name))
     try:
-        module = import_module(scheme.module)
+        yield scheme
     except ModuleNotFoundError as error:
         if scheme.extra is None:
             raise
         raise ConfigurationError(
             f"{name}:// needs its extra: pip install 'mainspring[{scheme.extra}]' (no module {error.name!r})"
         ) from error
-    return await scheme.open(module, url, clock)
 
 
 def file_of(url: str) -> Path:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.wiring.resources import Switchboard, opened
+from mainspring.wiring.resources import opened
 from mainspring.wiring.settings import Settings
+from mainspring.wiring.switchboard import Switchboard, through_folder, within_process
 
 LONG = timedelta(seconds=30)
 
@@ -13,7 +14,7 @@ LONG = timedelta(seconds=30)
 @pytest.mark.parametrize("shared", [True, False], ids=["through a folder", "within the process"])
 async def test_everybody_on_the_switchboard_hears_the_sender(tmp_path: Path, shared: bool) -> None:
     async with AsyncExitStack() as closing:
-        switchboard = Switchboard(tmp_path / "signals" if shared else None, closing)
+        switchboard = Switchboard(through_folder(tmp_path / "signals") if shared else within_process(), closing)
         subscribers = [await switchboard.subscribe() for _ in range(2)]
         await (await switchboard.sender()).notify(["a"])
         for signals in subscribers:
