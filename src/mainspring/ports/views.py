@@ -55,6 +55,8 @@ class JobFilter:
     """Of the run that the job shows."""
     text: str | None = None
     """Contained in the name, the handler or the key."""
+    standing: bool = False
+    """Only those that recur or run on demand: one-shots aren't even looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +159,10 @@ class Views(Protocol):
 
     async def figures(self) -> Figures:
         """Totals for everything that ever happened, equal to what the rows say."""
+        ...
+
+    async def due(self, owner: str | None = None) -> int:
+        """How many runs, of one *owner* or of all, could start now; what waits for later isn't looked at."""
         ...
 
     async def handlers(self) -> Mapping[str, Lane]:

@@ -134,6 +134,7 @@ async def _job_keys(connection: Connection, where: JobFilter, before: UUID, most
         _numbers(where.states),
         _numbers(where.run_states),
         text is not None,
+        where.standing,
     )
     if text is None:
         return rows

@@ -50,6 +50,11 @@ class PostgresViews:
         """Totals, and what runs right now."""
         return await self._engine.read(_figures)
 
+    async def due(self, owner: str | None = None) -> int:
+        """How many runs could start now."""
+        due: int = await self._engine.value(_SQL["due"], owner, purpose=Purpose.READ)
+        return due
+
     async def handlers(self) -> Mapping[str, Lane]:
         """Every handler that a worker ever served."""
         rows = await self._engine.fetch(_SQL["handlers"], purpose=Purpose.READ)

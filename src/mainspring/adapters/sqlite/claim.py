@@ -42,7 +42,7 @@ def claim(transaction: Transaction, by: SessionId, lanes: Sequence[Lane], limit:
 
 def next_wakes(transaction: Transaction, lanes: Sequence[Lane]) -> Mapping[Lane, int]:
     """The moment when the next waiting run of each lane wakes, held ones apart."""
-    wakes = ((lane, _first_wake(transaction, lane, _priorities(transaction, lane))) for lane in lanes)
+    wakes = ((lane, _first_wake(transaction, lane, priorities(transaction, lane))) for lane in lanes)
     return {lane: wake for lane, wake in wakes if wake is not None}
 
 
@@ -77,7 +77,7 @@ def _in_turn(offers: Sequence[_Offer]) -> list[int]:
 
 def _candidates(transaction: Transaction, lane: Lane, limit: int) -> _Offer:
     offer = _Offer(rows=[], levels=[])
-    for level in _priorities(transaction, lane):
+    for level in priorities(transaction, lane):
         offer.levels.append(level)
         wanted = limit - len(offer.rows)
         offer.rows += json.loads(transaction.value(_SQL["candidates"], lane, level, transaction.now, wanted))
@@ -86,7 +86,7 @@ def _candidates(transaction: Transaction, lane: Lane, limit: int) -> _Offer:
     return offer
 
 
-def _priorities(transaction: Transaction, lane: Lane) -> Iterator[int]:
+def priorities(transaction: Transaction, lane: Lane) -> Iterator[int]:
     """The priorities that waiting runs of a lane have, from the highest: few, and each is one step of an index.
 
     One recursive statement would do the same, but setting up its temporary tables takes ten times as long.

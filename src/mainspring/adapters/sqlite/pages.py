@@ -43,9 +43,10 @@ def runs(transaction: Transaction, where: RunFilter, page: Cursor) -> Page[Run]:
 
 def jobs(transaction: Transaction, where: JobFilter, page: Cursor) -> Page[JobRecord]:
     """Jobs that match, newest first."""
-    if where.key is not None and where.owner is not None:
+    if where.key is not None and where.owner is not None and not where.standing:
         return _keyed(transaction, where, page)
-    return _page(_records_before(transaction, page.before), lambda record: _job_matches(record, where), page)
+    rows = _standing_rows if where.standing else _records_before
+    return _page(rows(transaction, page.before), lambda record: _job_matches(record, where), page)
 
 
 def dead_letters(transaction: Transaction, where: DeadFilter, page: Cursor) -> Page[DeadLetter]:
@@ -119,8 +120,11 @@ def _records_before(transaction: Transaction, before: UUID | None) -> Iterator[t
         (run.id, _one_shot_record(transaction, run) if run.one_shot else None)
         for run in _runs_before(transaction, None, before)
     )
-    standing = ((record.job.id, record) for record in _standing_before(transaction, before))
-    return merge(standing, one_shots, key=itemgetter(0), reverse=True)
+    return merge(_standing_rows(transaction, before), one_shots, key=itemgetter(0), reverse=True)
+
+
+def _standing_rows(transaction: Transaction, before: UUID | None) -> Iterator[tuple[UUID, JobRecord | None]]:
+    return ((record.job.id, record) for record in _standing_before(transaction, before))
 
 
 def _standing_before(transaction: Transaction, before: UUID | None) -> Iterator[JobRecord]:

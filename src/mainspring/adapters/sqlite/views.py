@@ -1,12 +1,13 @@
 """The Views port on SQLite: single things and figures; lists are in pages.py."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import partial
 
 from mainspring.adapters.figures import Total, tallies
 from mainspring.adapters.sqlite import pages
+from mainspring.adapters.sqlite.claim import priorities
 from mainspring.adapters.sqlite.engine import Engine, Transaction
 from mainspring.adapters.sqlite.rows import run_from, to_instant
 from mainspring.adapters.sqlite.statements import load
@@ -47,6 +48,10 @@ class SqliteViews:
         """Totals, and what runs right now."""
         return await self._engine.read(_figures)
 
+    async def due(self, owner: str | None = None) -> int:
+        """How many runs could start now."""
+        return await self._engine.read(partial(_due, owner=owner))
+
     async def handlers(self) -> Mapping[str, Lane]:
         """Every handler that a worker ever served."""
         return await self._engine.read(_handlers)
@@ -59,6 +64,22 @@ class SqliteViews:
 def _run(transaction: Transaction, run_id: RunId) -> Run | None:
     row = transaction.value(_SQL["run"], run_id.bytes)
     return None if row is None else run_from(json.loads(row))
+
+
+def _due(transaction: Transaction, owner: str | None) -> int:
+    """From lane to lane and from priority to priority, so that only what is due is counted."""
+    return sum(
+        transaction.value(_SQL["due"], lane, level, transaction.now, owner)
+        for lane in _lanes(transaction)
+        for level in priorities(transaction, lane)
+    )
+
+
+def _lanes(transaction: Transaction) -> Iterator[Lane]:
+    lane = transaction.value(_SQL["first_lane"], "")
+    while lane is not None:
+        yield lane
+        lane = transaction.value(_SQL["first_lane"], lane)
 
 
 def _handlers(transaction: Transaction) -> Mapping[str, Lane]:

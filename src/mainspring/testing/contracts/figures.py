@@ -167,6 +167,19 @@ class FiguresContract(StoreContract):
         told = {(tally.owner, tally.lane, tally.origin): tally.running for tally in figures.tallies if tally.running}
         assert (told, figures.running) == (dict(found), 3)
 
+    async def test_what_could_start_now_is_counted(self, store: Store, make: Factory) -> None:
+        assert await store.views.due() == 0
+        paused = make.run()
+        ready = [
+            make.run(owner=owner, task=a_task(lane=lane, priority=priority))
+            for owner, lane, priority in zip("aab", (*LANES, LANES[0]), (10, 10, 20), strict=True)
+        ]
+        await added(store, *ready, paused, make.run(due=FAR, owner="a"))
+        await store.work.steer(paused.id, Hold())
+        assert [await store.views.due(owner) for owner in (None, "a", "b", "c")] == [3, 2, 1, 0]
+        assert len(await claimed(store, await a_worker(store), lanes=[LANES[1]])) == 1
+        assert await store.views.due() == 2
+
     async def test_a_wait_beyond_all_buckets_is_counted_beyond_them(self, store: Store, make: Factory) -> None:
         await added(store, make.run(due=await past(store, 7200)))
         await claimed_one(store, await a_worker(store))

@@ -183,6 +183,13 @@ class PagesContract(StoreContract):
         ):
             assert await job_ids(store, where, limit=1) == expected, where
 
+    async def test_standing_jobs_are_listed_without_one_shots(self, store: Store, make: Factory) -> None:
+        first, shot = await standing(store, make), make.run(owner="o", key=a_key("k"))
+        died, second = await dead(store, await a_worker(store), shot), await standing(store, make)
+        await added(store, make.run(job_id=shot.job_id, origin=died.id, due=FAR), make.run(due=FAR))
+        assert await job_ids(store, JobFilter(standing=True)) == [second.id, first.id]
+        assert await job_ids(store, JobFilter(standing=True, owner="o", key="k")) == []
+
     async def test_a_filtered_walk_finds_all_that_match(self, store: Store, make: Factory) -> None:
         runs = [make.run(owner="ann" if number % 3 == 0 else "ben") for number in range(12)]
         await added(store, *runs)

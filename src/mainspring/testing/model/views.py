@@ -39,7 +39,8 @@ class MemoryViews:
 
     async def jobs(self, where: JobFilter, page: Cursor) -> Page[JobRecord]:
         """Both kinds, merged by id."""
-        found = [record for record in self._records() if _job_matches(record, where)]
+        records = (record for record in self._records() if not where.standing or record.job.id in self._tables.jobs)
+        found = [record for record in records if _job_matches(record, where)]
         return _cut(found, lambda record: record.job.id, page)
 
     async def run(self, run_id: RunId) -> Run | None:
@@ -66,6 +67,12 @@ class MemoryViews:
             tallies=[_tally(key, counts, running[key]) for key in sorted({key for key, _ in counts})],
             dead_letters=len(self._tables.dead),
         )
+
+    async def due(self, owner: str | None = None) -> int:
+        """Counted."""
+        now = self._tables.now()
+        waiting = [run for run in self._tables.runs.values() if run.state is State.WAITING]
+        return sum(1 for run in waiting if run.wake_at and run.wake_at <= now and owner in (None, run.owner))
 
     async def handlers(self) -> Mapping[str, Lane]:
         """Whoever registered a handler last decided its lane."""

@@ -70,14 +70,15 @@ SELECT id, ended, {run_matches} FROM looked ORDER BY id DESC;
 
 -- name: job_keys
 -- Runs that aren't jobs, hidden and deleted jobs are looked at and don't match. The last column has the texts to search in.
+-- $11: one-shots aren't looked at.
 WITH looked AS MATERIALIZED (
     SELECT * FROM (
         (SELECT id, job_id, NULL::timestamptz AS ended, owner, project, name, handler, key,
                 CASE WHEN state = 0 AND wake_at = 'infinity' THEN 1 ELSE 0 END::smallint AS state, state AS run_state
-         FROM queue WHERE id < $1 ORDER BY id DESC LIMIT $2)
+         FROM queue WHERE NOT $11::boolean AND id < $1 ORDER BY id DESC LIMIT $2)
         UNION ALL
         (SELECT id, job_id, finished_at, owner, project, name, handler, key, 0::smallint, state
-         FROM history WHERE id < $1 AND finished_at < now() + interval '1 day' ORDER BY id DESC LIMIT $2)
+         FROM history WHERE NOT $11 AND id < $1 AND finished_at < now() + interval '1 day' ORDER BY id DESC LIMIT $2)
         UNION ALL
         (SELECT id, id, NULL, owner, project, name, handler, key, state, NULL
          FROM job WHERE id < $1 ORDER BY id DESC LIMIT $2)
@@ -132,6 +133,27 @@ GROUP BY owner, lane, kind, what;
 -- name: running
 -- How many runs of each group are in workers' hands.
 SELECT owner, lane, kind, count(*) FROM queue WHERE state = 1 GROUP BY owner, lane, kind;
+
+-- name: due
+-- How many runs have woken, of all owners or of one. From lane to lane and priority to priority: what wakes later isn't
+-- touched.
+WITH RECURSIVE level (lane, priority) AS (
+    (SELECT lane, priority FROM queue WHERE state = 0 ORDER BY lane, priority DESC LIMIT 1)
+    UNION ALL
+    SELECT following.* FROM level CROSS JOIN LATERAL (
+        (SELECT q.lane, q.priority FROM queue q WHERE q.state = 0 AND q.lane = level.lane AND q.priority < level.priority
+         ORDER BY q.priority DESC LIMIT 1)
+        UNION ALL
+        (SELECT q.lane, q.priority FROM queue q WHERE q.state = 0 AND q.lane > level.lane
+         ORDER BY q.lane, q.priority DESC LIMIT 1)
+        LIMIT 1
+    ) AS following
+)
+SELECT coalesce(sum(amount), 0)::bigint FROM level CROSS JOIN LATERAL (
+    SELECT count(*) AS amount FROM queue q
+    WHERE q.lane = level.lane AND q.state = 0 AND q.priority = level.priority AND q.wake_at <= now()
+      AND ($1::text IS NULL OR q.owner = $1)
+) AS woken;
 
 -- name: dead_count
 SELECT count(*) FROM dead_letter;

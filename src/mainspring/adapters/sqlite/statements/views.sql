@@ -47,5 +47,13 @@ SELECT json_group_array(json_array(owner, lane, kind, amount)) FROM (
     WHERE state = 1 AND session IS NOT NULL GROUP BY owner, lane, kind
 );
 
+-- name: first_lane
+-- The first lane after another that waiting runs have.
+SELECT min(lane) FROM queue WHERE state = 0 AND lane > ?1;
+
+-- name: due
+-- How many runs of one lane and priority have woken, of all owners or of one.
+SELECT count(*) FROM queue WHERE lane = ?1 AND state = 0 AND priority = ?2 AND wake_at <= ?3 AND (?4 IS NULL OR owner = ?4);
+
 -- name: dead_count
 SELECT count(*) FROM dead_letter;
