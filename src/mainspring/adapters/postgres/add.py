@@ -44,7 +44,7 @@ class Adder:
 
     async def _plain(self, runs: Sequence[NewRun]) -> Sequence[Added]:
         columns = _columns(runs)
-        row = await self._engine.row(_SQL["add"], *columns, earliest_end(columns[0]), purpose=Purpose.ADD)
+        row = await self._engine.row(_SQL["add"], *columns, earliest_end(columns[0]), purpose=Purpose.WRITE)
         assert row is not None  # noqa: S101 - the statement always answers
         now, new = row
         if new is None:
@@ -54,7 +54,7 @@ class Adder:
     async def _judged(self, items: Sequence[_Item], *, together: bool = False) -> Sequence[Added]:
         while True:
             try:
-                return await self._engine.write(partial(_add, items=items, together=together), Purpose.ADD)
+                return await self._engine.write(partial(_add, items=items, together=together), Purpose.WRITE)
             except _Withheld as withheld:
                 return withheld.answers
             except _Outrun:

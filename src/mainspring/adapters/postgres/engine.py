@@ -33,7 +33,8 @@ class Purpose(Enum):
 
     GENERAL = "general"
     READ = "read"
-    ADD = "add"
+    WRITE = "write"
+    """Additions and orders: rows are found by their ids."""
     CLAIM = "claim"
     SETTLE = "settle"
     HANDLER = "handler"
@@ -78,14 +79,12 @@ _PLANS: Final[Mapping[Purpose, Mapping[str, str]]] = MappingProxyType(
             "enable_mergejoin": "off",
             "enable_bitmapscan": "off",
         },
-        Purpose.ADD: _ROWS_BY_ARRAYS,
+        Purpose.WRITE: _ROWS_BY_ARRAYS,
         Purpose.SETTLE: _ROWS_BY_ARRAYS,
     }
 )
 _FEW = 2
 """Connections for each hot purpose: one process has one worker, which claims and settles one batch at a time."""
-_SOME = 4
-"""Connections for additions: what comes in small pieces shares a statement, only large batches need their own."""
 
 
 def settings(purpose: Purpose, schema: str) -> dict[str, str]:
@@ -117,7 +116,7 @@ class Engine:
     async def open(self) -> None:
         """Make the pools; connections are opened when they are needed."""
         most = self.address.connections
-        sizes = dict.fromkeys(Purpose, most) | {Purpose.CLAIM: _FEW, Purpose.SETTLE: _FEW, Purpose.ADD: _SOME}
+        sizes = dict.fromkeys(Purpose, most) | {Purpose.CLAIM: _FEW, Purpose.SETTLE: _FEW}
         for purpose, size in sizes.items():
             with translated(self.address.shown):
                 self._pools[purpose] = await asyncpg.create_pool(

@@ -7,7 +7,7 @@ from functools import partial
 from mainspring.adapters.postgres.add import Adder
 from mainspring.adapters.postgres.bounds import earliest_end
 from mainspring.adapters.postgres.claim import claim, next_wakes
-from mainspring.adapters.postgres.engine import Engine
+from mainspring.adapters.postgres.engine import Engine, Purpose
 from mainspring.adapters.postgres.settle import settle
 from mainspring.adapters.postgres.statements import load
 from mainspring.adapters.postgres.steer import steer
@@ -46,17 +46,17 @@ class PostgresWork:
 
     async def steer(self, run: RunId, order: Order) -> Steered:
         """Cancel, hold, release or edit."""
-        return await self._engine.write(partial(steer, run=run, order=order))
+        return await self._engine.write(partial(steer, run=run, order=order), Purpose.WRITE)
 
     async def discard(self, runs: Sequence[RunId]) -> Sequence[bool]:
         """Take dead letters off the list."""
-        rows = await self._engine.fetch(_SQL["discard"], runs)
+        rows = await self._engine.fetch(_SQL["discard"], runs, purpose=Purpose.WRITE)
         listed = {run_id for (run_id,) in rows}
         return [run in listed for run in runs]
 
     async def hide(self, job: JobId) -> bool:
         """Leave a one-shot job that has ended, or is about to, out of every view."""
-        return bool(await self._engine.value(_SQL["hide"], job, earliest_end([job])))
+        return bool(await self._engine.value(_SQL["hide"], job, earliest_end([job]), purpose=Purpose.WRITE))
 
     async def next_wake(self, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
         """When the next waiting run of each lane wakes."""

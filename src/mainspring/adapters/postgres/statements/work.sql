@@ -87,9 +87,9 @@ ON CONFLICT (id) DO NOTHING RETURNING id;
 -- are passed over. Priorities are walked through one by one, so that runs which wake later are never touched. A last row
 -- without an id comes unless all $3 were found: the holder's name (null for a session that has ended), and the wait until
 -- the next run of the lane wakes, counted from the answer. $4 is the backstop, $5 the upper bounds of the buckets of waits.
-WITH RECURSIVE holder AS MATERIALIZED (SELECT name FROM session WHERE id = $2 AND state = 0),
+WITH RECURSIVE holder AS MATERIALIZED (SELECT CASE state WHEN 0 THEN name END AS name FROM session WHERE id = $2),
 level (priority) AS (
-    (SELECT q.priority FROM queue q WHERE q.lane = $1 AND q.state = 0 AND EXISTS (SELECT FROM holder)
+    (SELECT q.priority FROM queue q WHERE q.lane = $1 AND q.state = 0 AND (SELECT name FROM holder) IS NOT NULL
      ORDER BY q.priority DESC LIMIT 1)
     UNION ALL
     SELECT (SELECT q.priority FROM queue q WHERE q.lane = $1 AND q.state = 0 AND q.priority < level.priority
@@ -128,9 +128,9 @@ WHERE (SELECT count(*) FROM chosen) < $3;
 -- name: claim_in_turn
 -- The same for several lanes $1, which take turns: first it is counted what each has to offer, then how many rounds of one
 -- each make $3, and then each lane gives its share, by its own priorities.
-WITH RECURSIVE holder AS MATERIALIZED (SELECT name FROM session WHERE id = $2 AND state = 0),
+WITH RECURSIVE holder AS MATERIALIZED (SELECT CASE state WHEN 0 THEN name END AS name FROM session WHERE id = $2),
 asked AS MATERIALIZED (
-    SELECT lane, turn FROM unnest($1::text[]) WITH ORDINALITY AS given (lane, turn) WHERE EXISTS (SELECT FROM holder)
+    SELECT lane, turn FROM unnest($1::text[]) WITH ORDINALITY AS given (lane, turn) WHERE (SELECT name FROM holder) IS NOT NULL
 ),
 level (lane, turn, priority) AS (
     SELECT asked.lane, asked.turn, (SELECT q.priority FROM queue q WHERE q.lane = asked.lane AND q.state = 0
