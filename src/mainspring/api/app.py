@@ -9,22 +9,24 @@ from mainspring.api.audit import audit_router
 from mainspring.api.changes import changes_router
 from mainspring.api.counting import Counting, Requests
 from mainspring.api.credentials import Credentials
+from mainspring.api.dashboard import dashboard_router
 from mainspring.api.dead_letters import dead_letters_router
 from mainspring.api.docs import docs_router
 from mainspring.api.events import events_router
 from mainspring.api.executions import executions_router
 from mainspring.api.guard import LOOPBACK_NAMES, Guard
+from mainspring.api.handlers import handlers_router
 from mainspring.api.health import health_router, probes_router
 from mainspring.api.jobs import jobs_router
 from mainspring.api.limits import Limits
 from mainspring.api.locks import locks_router
 from mainspring.api.metrics import exposition_router, metrics_router
 from mainspring.api.orders import orders_router
-from mainspring.api.page import page_router
 from mainspring.api.ports import ApiPorts
 from mainspring.api.schedules import schedules_router
 from mainspring.api.services import Services
 from mainspring.api.submitting import SubmitJob, batch_router
+from mainspring.api.timeline import timeline_router
 from mainspring.version import __version__
 
 
@@ -49,7 +51,7 @@ def create_app(
         probes_router(ports),
         exposition_router(ports, requests, cluster=True),
         docs_router(app),
-        page_router(ports),
+        dashboard_router(),
     ):
         app.include_router(router)
     openapi.describe(app)
@@ -81,6 +83,8 @@ def _native(services: Services) -> APIRouter:
         audit_router(services),
         events_router(services.ports),
         metrics_router(services.ports),
+        timeline_router(services.ports),
+        handlers_router(services.ports),
         health_router(services.ports),
     ):
         native.include_router(router)

@@ -10,6 +10,7 @@ from starlette.types import Scope as Request
 
 from mainspring.api.access import Access
 from mainspring.api.caller import OWNER_HEADER, Caller, remember
+from mainspring.api.dashboard import is_dashboard
 from mainspring.api.keyring import Holder, KeyRing
 from mainspring.api.problems import problem, problem_of
 from mainspring.errors import MainspringError
@@ -47,7 +48,7 @@ class Credentials:
 
     async def __call__(self, scope: Request, receive: Receive, send: Send) -> None:
         """Answer for the application, or let it answer."""
-        if scope["type"] != "http" or path_of(scope) in PUBLIC:
+        if scope["type"] != "http" or path_of(scope) in PUBLIC or is_dashboard(path_of(scope)):
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)

@@ -37,7 +37,7 @@ async def statistics(views: Views, window: str, owner: str | None) -> dict[str, 
     """The statistics of the last *window*."""
     until = await views.now()
     since = until - read_window(window)
-    runs, complete = await _due_since(views, since, owner)
+    runs, complete = await due_since(views, since, RunFilter(owner=owner))
     covered = since if complete or not runs else max(since, moment_of(runs[-1].id))
     counts = Counter(execution_word(run.state) for run in runs)
     decided = counts["COMPLETED"] + counts["FAILED"]
@@ -54,12 +54,12 @@ async def statistics(views: Views, window: str, owner: str | None) -> dict[str, 
     }
 
 
-async def _due_since(views: Views, since: datetime, owner: str | None) -> tuple[Sequence[Run], bool]:
+async def due_since(views: Views, since: datetime, where: RunFilter) -> tuple[Sequence[Run], bool]:
     """The runs, newest first, and whether they are all."""
     found: list[Run] = []
     cursor = Cursor(limit=_PAGE)
     while len(found) < MOST:
-        page = await views.runs(RunFilter(owner=owner), cursor)
+        page = await views.runs(where, cursor)
         fresh = [run for run in page.items if moment_of(run.id) >= since]
         found.extend(fresh)
         if page.next is None or len(fresh) < len(page.items) or moment_of(page.next) < since:
@@ -68,14 +68,16 @@ async def _due_since(views: Views, since: datetime, owner: str | None) -> tuple[
     return found[:MOST], False
 
 
-def _durations(took: Sequence[int]) -> dict[str, float | int | None]:
-    def share(part: float) -> int | None:
-        return took[min(len(took) - 1, int(part * len(took)))] if took else None
+def share(ordered: Sequence[int], part: float) -> int | None:
+    """The value below which this part of them lies; None if there are none."""
+    return ordered[min(len(ordered) - 1, int(part * len(ordered)))] if ordered else None
 
+
+def _durations(took: Sequence[int]) -> dict[str, float | int | None]:
     return {
         "mean": round(sum(took) / len(took), 3) if took else None,
-        "p50": share(0.5),
-        "p95": share(0.95),
-        "p99": share(0.99),
+        "p50": share(took, 0.5),
+        "p95": share(took, 0.95),
+        "p99": share(took, 0.99),
         "max": took[-1] if took else None,
     }

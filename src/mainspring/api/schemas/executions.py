@@ -72,3 +72,30 @@ class Statistics(Shape):
     success_rate: Annotated[float | None, Field(description="Completed, of those that completed or failed.")]
     retried: Annotated[int, Field(description="Executions that needed more than one attempt.")]
     duration_ms: Durations
+
+
+class Spread(Shape):
+    """The middle, and what nearly all stay below."""
+
+    p50: int | None
+    p95: int | None
+
+
+class Step(Shape):
+    """What ended in one step of a window."""
+
+    at: Annotated[Instant, Field(description="When the step begins.")]
+    by_status: dict[str, int]
+    lateness_ms: Annotated[Spread, Field(description="From the fire time to the first attempt's start.")]
+    duration_ms: Annotated[Spread, Field(description="Of the last attempt.")]
+
+
+class Timeline(Shape):
+    """A window in equal steps, oldest first; each execution stands where it ended."""
+
+    window: str
+    since: Instant
+    until: Instant
+    complete: Annotated[bool, Field(description="False if there were too many: *since* is then what was covered.")]
+    step_ms: int
+    items: list[Step]

@@ -1,0 +1,291 @@
+/**
+ * What is going on: how much, how fast, how late, what comes next, what is stuck, and who does the work.
+ *
+ * @import { Execution, Job, Route, Screen, Timeline } from "../types.js"
+ */
+
+import { collect, get } from "../api.js";
+import { bars, lines } from "../charts.js";
+import * as clock from "../clock.js";
+import { h, refresh } from "../dom.js";
+import { ago, clockTime, compact, duration, number, percent, plural } from "../format.js";
+import * as live from "../live.js";
+import { badge, command, empty, failure, heading, jobLink, linkButton, loading, paced, section } from "../parts.js";
+import { href } from "../router.js";
+import { knownNames, nameExecutions } from "../names.js";
+import { counted } from "../throughput.js";
+import { troubles } from "../troubles.js";
+
+const RANGES = [
+  { name: "15 minutes", window: "15m", steps: 60, every: 5000 },
+  { name: "1 hour", window: "1h", steps: 60, every: 10_000 },
+  { name: "24 hours", window: "24h", steps: 96, every: 60_000 },
+];
+const LOOKED_AT = 300;
+const SHOWN_NEXT = 7;
+const SHOWN_RECENT = 9;
+
+/** @param {Route} first @returns {Screen} */
+export function overviewPage(first) {
+  const element = h("div", { class: "page overview" });
+  let range = rangeOf(first);
+  /** @type {Timeline | null} */
+  let timeline = null;
+  /** @type {Job[] | null} */
+  let next = null;
+  /** @type {Execution[] | null} */
+  let recent = null;
+  /** @type {Execution[]} */
+  let waiting = [];
+  /** @type {unknown} */
+  let problem = null;
+
+  const charts = paced(async () => {
+    try {
+      timeline = await get("metrics/timeline", { window: range.window, steps: range.steps });
+      problem = null;
+    } catch (error) {
+      problem = error;
+    }
+    draw();
+  }, 2000);
+
+  const lists = paced(async () => {
+    try {
+      const [scheduled, executions, pending] = await Promise.all([
+        collect("jobs", { status: "SCHEDULED" }, LOOKED_AT),
+        get("executions", { limit: SHOWN_RECENT }),
+        get("executions", { status: "PENDING", limit: 100 }),
+      ]);
+      next = soonest(/** @type {Job[]} */ (scheduled.items));
+      recent = executions.items;
+      waiting = pending.items;
+      await nameExecutions(recent ?? []);
+    } catch (error) {
+      problem = error;
+    }
+    draw();
+  }, 1500);
+
+  const timer = setInterval(() => document.hidden || charts.call(), range.every);
+  const stops = [live.onFigures(draw), live.onChanges(() => lists.call())];
+  const again = () => [charts, lists].forEach((each) => each.call());
+
+  function draw() {
+    refresh(
+      element,
+      heading("Overview", rangeLinks(range)),
+      problem && timeline === null ? failure(problem, again) : null,
+      tiles(timeline),
+      timeline === null ? loading() : chartCards(timeline),
+      h(
+        "div",
+        { class: "columns" },
+        h(
+          "div",
+          { class: "column" },
+          section("Fires next", nextList(next), { note: "of the newest jobs" }),
+          section("Latest executions", recentList(recent), { actions: h("a", { href: href(["executions"]) }, "All executions") }),
+        ),
+        h(
+          "div",
+          { class: "column" },
+          section("Needs attention", troubleList(troubles(live.state, waiting, clock.now()))),
+          section("Workers", workerList(), { actions: h("a", { href: href(["workers"]) }, "All workers") }),
+          section("Health", health()),
+        ),
+      ),
+    );
+  }
+
+  draw();
+  again();
+  return {
+    title: "Overview",
+    element,
+    update(route) {
+      range = rangeOf(route);
+      timeline = null;
+      draw();
+      charts.call();
+    },
+    dispose() {
+      clearInterval(timer);
+      for (const stop of stops) stop();
+      charts.end();
+      lists.end();
+    },
+  };
+}
+
+/** @param {Route} route */
+const rangeOf = ({ query }) => RANGES.find(({ window }) => window === query.range) ?? RANGES[0];
+
+/** @param {typeof RANGES[number]} range */
+const rangeLinks = (range) =>
+  h(
+    "nav",
+    { class: "segments", "aria-label": "Range of the charts" },
+    RANGES.map((each) => h("a", { href: href([], { range: each.window }), "aria-current": each === range ? "true" : null }, each.name)),
+  );
+
+/** @param {Job[]} jobs */
+const soonest = (jobs) =>
+  jobs
+    .filter(({ next_run_time }) => next_run_time !== null)
+    .sort((a, b) => String(a.next_run_time).localeCompare(String(b.next_run_time)))
+    .slice(0, SHOWN_NEXT);
+
+/** @param {Timeline | null} timeline */
+function tiles(timeline) {
+  const { metrics } = live.state;
+  const ended = timeline ? counted(timeline, live.state.samples) : null;
+  const completed = ended?.completed.reduce((total, each) => total + each, 0);
+  const failed = ended?.failed.reduce((total, each) => total + each, 0);
+  const decided = (completed ?? 0) + (failed ?? 0);
+  const late = timeline?.items.map(({ lateness_ms }) => lateness_ms.p95).filter((each) => each !== null) ?? [];
+  return h(
+    "dl",
+    { class: "tiles" },
+    tile("Waiting", number(metrics?.waiting ?? metrics?.totals.live), href(["executions"], { status: "PENDING" })),
+    tile("Running", number(metrics?.running ?? metrics?.executing), href(["executions"], { status: "RUNNING" }), metrics ? `of ${plural(metrics.capacity, "slot")}` : ""),
+    tile("Completed", number(completed), href(["executions"], { status: "COMPLETED" }), decided ? `${percent((completed ?? 0) / decided)} of what ended` : ""),
+    tile("Failed", number(failed), href(["executions"], { status: "FAILED" }), "", failed ? "bad" : ""),
+    tile("Lateness", late.length === 0 ? "–" : duration(Math.max(...late)), null, "worst 95th percentile"),
+    tile("Dead letters", number(metrics?.dead_letters), href(["dead-letters"]), "", metrics?.dead_letters ? "bad" : ""),
+  );
+}
+
+/**
+ * @param {string} name
+ * @param {string} value
+ * @param {string | null} target
+ * @param {string} [note]
+ * @param {string} [kind]
+ */
+const tile = (name, value, target, note = "", kind = "") =>
+  h("div", { class: `tile ${kind}` }, h("dt", null, target ? h("a", { href: target }, name) : name), h("dd", null, value, note ? h("small", null, note) : null));
+
+/** @param {Timeline} timeline */
+function chartCards(timeline) {
+  const day = timeline.step_ms * timeline.items.length > 12 * 3_600_000;
+  const times = timeline.items.map(({ at }) => clockTime(at, { seconds: timeline.step_ms < 60_000, day }));
+  const ended = counted(timeline, live.state.samples);
+  const each = duration(timeline.step_ms);
+  const total = ended.completed.reduce((sum, value) => sum + value, 0);
+  const throughput = bars({
+    label: `Executions that ended, in steps of ${each}: ${number(total)} completed, ${number(ended.failed.reduce((a, b) => a + b, 0))} failed.`,
+    times,
+    format: compact,
+    covered: ended.covered,
+    series: [
+      { name: "completed", class: "completed", values: ended.completed },
+      { name: "failed", class: "failed", values: ended.failed },
+      { name: "other", class: "other", values: ended.other },
+    ],
+  });
+  return h(
+    "div",
+    { class: "charts" },
+    section("Throughput", throughput, { note: `per ${each}`, class: "wide" }),
+    section("Lateness", spread(timeline, times, "lateness_ms", "Time from when an execution was due until it began"), { note: "due until begun" }),
+    section("Durations", spread(timeline, times, "duration_ms", "How long the last attempts took"), { note: "last attempts" }),
+  );
+}
+
+/**
+ * @param {Timeline} timeline
+ * @param {string[]} times
+ * @param {"lateness_ms" | "duration_ms"} field
+ * @param {string} what
+ */
+function spread(timeline, times, field, what) {
+  const last = timeline.items.findLast((item) => item[field].p95 !== null)?.[field];
+  const label = last ? `${what}: lately ${duration(last.p50)} in the middle, ${duration(last.p95)} for 95 %.` : `${what}: nothing yet.`;
+  return lines({
+    label,
+    times,
+    format: duration,
+    series: [
+      { name: "95 % below", class: "p95", values: timeline.items.map((item) => item[field].p95) },
+      { name: "median", class: "p50", values: timeline.items.map((item) => item[field].p50) },
+    ],
+  });
+}
+
+/** @param {Job[] | null} jobs */
+function nextList(jobs) {
+  if (jobs === null) return loading();
+  if (jobs.length === 0) {
+    return empty("Nothing is scheduled.", linkButton("New job", href(["jobs", "new"]), { icon: "plus", kind: "primary" }), command("mainspring job add test.echo --schedule '@every 1m'"));
+  }
+  return h("ul", { class: "rows" }, jobs.map((job) => h("li", { key: job.id }, jobLink(job.id, job.name || job.handler), h("code", { class: "faint" }, job.schedule), ago(job.next_run_time))));
+}
+
+/** @param {import("../troubles.js").Trouble[]} found */
+function troubleList(found) {
+  if (found.length === 0) return h("p", { class: "good calm" }, "Nothing. All is well.");
+  return h(
+    "ul",
+    { class: "rows troubles" },
+    found.map(({ key, text, advice, target, severity }) =>
+      h("li", { key, class: severity }, h("div", null, target ? h("a", { href: target }, text) : h("strong", null, text), advice ? h("p", { class: "faint" }, advice) : null)),
+    ),
+  );
+}
+
+/** @param {Execution[] | null} executions */
+function recentList(executions) {
+  if (executions === null) return loading();
+  if (executions.length === 0) return empty("Nothing has run yet.", "What runs appears here by itself.");
+  return h(
+    "ul",
+    { class: "rows" },
+    executions.map((execution) =>
+      h(
+        "li",
+        { key: execution.id },
+        h("a", { href: href(["executions", execution.id]), class: "name" }, knownNames.get(execution.job_id)?.name || "execution"),
+        badge(execution.status),
+        ago(execution.completed_at ?? execution.started_at ?? execution.scheduled_at),
+      ),
+    ),
+  );
+}
+
+function workerList() {
+  const { workers } = live.state;
+  if (workers === null) return loading();
+  if (workers.length === 0) return empty("No worker is alive: nothing runs.", command("mainspring worker"));
+  return h("ul", { class: "rows" }, workers.slice(0, 6).map((worker) => h("li", { key: String(worker.session) }, h("span", { class: "name" }, worker.id), slots(worker), ago(worker.last_heartbeat))));
+}
+
+/** @param {{executing: number, capacity: number}} worker */
+export const slots = ({ executing, capacity }) =>
+  h(
+    "span",
+    { class: "slots" },
+    h("meter", { min: 0, max: Math.max(capacity, 1), value: executing, "aria-label": "Slots in use" }),
+    h("span", null, `${executing} of ${capacity}`),
+  );
+
+function health() {
+  const { health: told, metrics, connection, workers } = live.state;
+  const store = told?.database;
+  return h(
+    "ul",
+    { class: "rows health" },
+    light("Store", store ? store.status === "up" : null, store?.detail ?? (store ? "answers" : "")),
+    light("Schedulers", metrics ? metrics.schedulers > 0 : null, metrics ? `${metrics.schedulers} alive` : ""),
+    light("Workers", workers ? workers.length > 0 : null, workers ? `${workers.length} alive` : ""),
+    light("Events", connection === "connecting" ? null : connection === "live", { live: "live", lost: "connection lost", connecting: "connecting" }[connection]),
+  );
+}
+
+/**
+ * @param {string} name
+ * @param {boolean | null} good
+ * @param {string} text
+ */
+const light = (name, good, text) =>
+  h("li", null, h("span", { class: "name" }, name), h("span", { class: `light ${good === null ? "" : good ? "good" : "bad"}` }, text));
