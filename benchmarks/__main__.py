@@ -8,7 +8,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import report
+from benchmarks import groups, report
+from benchmarks.groups import GROUPS
 from benchmarks.measures import MEASURES
 from benchmarks.process import ROOT
 from benchmarks.runner import run
@@ -29,11 +30,17 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("command", nargs="?", choices=["run", "report"], default="run", help="default: run")
     parser.add_argument(
+        "--group",
+        type=lambda text: _choice(list(GROUPS), text),
+        default=list(GROUPS),
+        metavar="A,B",
+        help=f"which form of Mainspring with its peers (default: all of {','.join(GROUPS)})",
+    )
+    parser.add_argument(
         "--contender",
         type=lambda text: _choice(names(), text),
-        default=names(),
         metavar="A,B",
-        help=f"default: all of {','.join(names())}",
+        help=f"only these of {','.join(names())} (default: all of the groups)",
     )
     parser.add_argument(
         "--measure",
@@ -60,7 +67,7 @@ def main() -> int:
         return _report(options, console)
     sizes = QUICK if options.quick else Sizes()
     results = run(
-        contenders=options.contender,
+        contenders=options.contender or groups.contenders(options.group),
         measures=options.measure,
         rounds=options.rounds,
         sizes=replace(sizes, jobs=options.jobs or sizes.jobs),
@@ -77,9 +84,8 @@ def _report(options: argparse.Namespace, console: Console) -> int:
     if options.results is None and not found:
         console.print(f"no results in {options.output}: take some first with python -m benchmarks")
         return 1
-    options.page.parent.mkdir(parents=True, exist_ok=True)
-    options.page.write_text(report.page(options.results or found[-1]), encoding="utf-8")
-    console.print(f"written: {options.page}")
+    for written in report.write(options.results or found[-1], options.page):
+        console.print(f"written: {written}")
     return 0
 
 

@@ -10,32 +10,37 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from benchmarks.contender import Contender, Job
+from benchmarks.contender import HoldsSessions, Job, Performer, Place
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def serve(contender: Contender) -> None:
-    """Run `(worker | client) --folder FOLDER` for *contender* until stdin ends or `quit` arrives."""
+def serve(performer: Performer) -> None:
+    """Run `(worker | client) --folder FOLDER` for *performer* until stdin ends or `quit` arrives."""
     parser = argparse.ArgumentParser()
     parser.add_argument("role", choices=["worker", "client"])
     parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--url", default="")
+    parser.add_argument("--process", type=int, default=0)
     options = parser.parse_args()
     # Answers keep the real stdout to themselves: whatever a library prints goes to stderr.
     answers = os.dup(1)
     os.dup2(2, 1)
-    _answer(answers, _timed(contender.open, options.folder))
-    _obey(contender, answers)
-    contender.close()
+    place = Place(folder=options.folder, url=options.url, process=options.process)
+    _answer(answers, _timed(performer.open, place))
+    _obey(performer, answers)
+    performer.close()
 
 
-def _obey(contender: Contender, answers: int) -> None:
+def _obey(performer: Performer, answers: int) -> None:
     commands: dict[str, Callable[..., dict[str, Any]]] = {
-        "work": lambda: _timed(contender.work),
-        "add": lambda **job: _timed(contender.add, *_jobs(count=1, **job)),
-        "add_each": lambda callers, **jobs: _timed(contender.add_each, _jobs(**jobs), callers),
-        "add_all": lambda **jobs: _timed(contender.add_all, _jobs(**jobs)),
+        "work": lambda: _timed(performer.work),
+        "add": lambda **job: _timed(performer.add, *_jobs(count=1, **job)),
+        "add_each": lambda callers, **jobs: _timed(performer.add_each, _jobs(**jobs), callers),
+        "add_all": lambda **jobs: _timed(performer.add_all, _jobs(**jobs)),
     }
+    if isinstance(performer, HoldsSessions):
+        commands["hold_sessions"] = lambda count: _timed(performer.hold_sessions, count)
     for line in sys.stdin:
         command = json.loads(line)
         verb = command.pop("do")
@@ -44,14 +49,19 @@ def _obey(contender: Contender, answers: int) -> None:
         _answer(answers, commands[verb](**command))
 
 
-def _jobs(*, first: int, count: int, due_ns: int | None = None, spacing_ns: int = 0) -> list[Job]:
-    if due_ns is None:
-        return [Job(number=first + index) for index in range(count)]
-    moments = (due_ns + index * spacing_ns for index in range(count))
+def _jobs(*, first: int, count: int, due_ns: int | None = None, spacing_ns: int = 0, priorities: int = 1) -> list[Job]:
     return [
-        Job(number=first + index, due_at=EPOCH + timedelta(microseconds=moment // 1000))
-        for index, moment in enumerate(moments)
+        Job(
+            number=first + index,
+            due_at=None if due_ns is None else _instant(due_ns + index * spacing_ns),
+            priority=index % priorities,
+        )
+        for index in range(count)
     ]
+
+
+def _instant(moment_ns: int) -> datetime:
+    return EPOCH + timedelta(microseconds=moment_ns // 1000)
 
 
 def _timed(call: Callable[..., None], *arguments: object) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 
 DASH = "\N{EN DASH}"
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +16,8 @@ class Figure:
     name: str
     value: float
     unit: str
+    note: str = ""
+    """What sets it apart from the same figure of others, such as a smaller size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +44,12 @@ class Summary:
     median: float
     lowest: float
     highest: float
+    note: str = ""
 
     def __str__(self) -> str:
-        if self.lowest == self.highest:
-            return f"{number(self.median)} {self.unit}"
-        return f"{number(self.median)} [{number(self.lowest)}{DASH}{number(self.highest)}] {self.unit}"
+        extremes = "" if self.lowest == self.highest else f" [{number(self.lowest)}{DASH}{number(self.highest)}]"
+        note = f" ({self.note})" if self.note else ""
+        return f"{number(self.median)}{extremes}{note}"
 
 
 Results = dict[tuple[str, str], Summary]
@@ -73,7 +77,13 @@ def summarise(records: Iterable[Record]) -> Results:
 
 def _summary(figures: Sequence[Figure]) -> Summary:
     values = [figure.value for figure in figures]
-    return Summary(unit=figures[0].unit, median=median(values), lowest=min(values), highest=max(values))
+    return Summary(
+        unit=figures[0].unit,
+        median=median(values),
+        lowest=min(values),
+        highest=max(values),
+        note=figures[0].note,
+    )
 
 
 def quietness(records: Sequence[Record]) -> str:

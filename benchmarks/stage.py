@@ -1,7 +1,8 @@
-"""Where one measure of one contender takes place: a folder, a hit log, sizes, and the children in it."""
+"""Where one measure of one contender takes place: a store, a hit log, sizes, and the children in it."""
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib import import_module
@@ -9,8 +10,9 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 from benchmarks import contenders
-from benchmarks.contender import Contender
+from benchmarks.contender import Contender, Place
 from benchmarks.hits import Hit, HitLog
+from benchmarks.hosts import Hosts
 from benchmarks.process import Child, ChildFailed
 
 
@@ -18,7 +20,7 @@ from benchmarks.process import Child, ChildFailed
 class Sizes:
     """How much each measure does."""
 
-    jobs: int = 20_000
+    jobs: int = 100_000
     single_adds: int = 2_000
     callers: int = 32
     idle_starts: int = 200
@@ -26,9 +28,14 @@ class Sizes:
     timer_span: timedelta = timedelta(seconds=5)
     idle_span: timedelta = timedelta(seconds=10)
     kills: int = 20
+    takeover: timedelta = timedelta(minutes=2)
     backlog: int = 1_000_000
     backlog_limit: timedelta = timedelta(minutes=2)
     backlog_pairs: int = 3
+    history: int = 10_000_000
+    history_limit: timedelta = timedelta(minutes=5)
+    sessions: int = 1_000
+    sessions_span: timedelta = timedelta(seconds=30)
 
 
 QUICK = Sizes(
@@ -39,15 +46,19 @@ QUICK = Sizes(
     timer_span=timedelta(milliseconds=500),
     idle_span=timedelta(seconds=1),
     kills=2,
+    takeover=timedelta(seconds=20),
     backlog=500,
     backlog_pairs=1,
+    history=500,
+    sessions=20,
+    sessions_span=timedelta(seconds=1),
 )
 
 
 def names() -> list[str]:
     """Every contender that has a module, our own first."""
     found = [module.name for module in iter_modules(contenders.__path__)]
-    return sorted(found, key=lambda name: (name != "mainspring", name))
+    return sorted(found, key=lambda name: (not name.startswith("mainspring"), name))
 
 
 def contender(name: str) -> Contender:
@@ -60,6 +71,7 @@ class Stage:
     name: str
     folder: Path
     sizes: Sizes
+    hosts: Hosts
     log_name: str = "hits"
 
     @property
@@ -67,8 +79,19 @@ class Stage:
         return contender(self.name)
 
     @property
+    def jobs(self) -> int:
+        """How many jobs this contender gets where a measure is about a number of them."""
+        return min(self.sizes.jobs, self.contender.traits.most_jobs or self.sizes.jobs)
+
+    @property
     def hits(self) -> HitLog:
         return HitLog(self.folder / self.log_name)
+
+    def place(self, process: int = 0) -> Place:
+        """This stage's store, as the process of that number sees it."""
+        server = self.contender.traits.server
+        url = "" if server is None else self.hosts.url(server, self.folder)
+        return Place(folder=self.folder, url=url, process=process)
 
     def within(self, folder: str) -> "Stage":
         """A stage on a store of its own below this one."""
@@ -85,26 +108,45 @@ class Stage:
         return hits
 
     def waiting(self) -> int:
-        return self.contender.waiting(self.folder)
+        return self.contender.waiting(self.place())
 
-    def worker(self) -> Child:
-        """A process that executes from the moment it is returned."""
-        child = self._child("worker")
-        try:
-            child.work()
-        except BaseException:
-            child.kill()
-            raise
-        return child
+    def settle(self) -> None:
+        """Let the server tidy up after a large change now, not in the middle of a measure."""
+        if (server := self.contender.traits.server) is not None:
+            self.hosts.settle(server, self.folder)
+
+    def server_cpu_seconds(self) -> float | None:
+        """What the contender's server has used so far; None if it has none."""
+        server = self.contender.traits.server
+        return None if server is None else self.hosts.usage(server).cpu_seconds
+
+    @contextmanager
+    def workers(self, count: int = 1) -> Iterator[list[Child]]:
+        """Processes that begin to execute together, once each of them is up."""
+        with ExitStack() as stack:
+            children = [stack.enter_context(self._child("worker", process)) for process in range(count)]
+            for child in children:
+                child.begin_work()
+            for child in children:
+                child.await_work()
+                if self.contender.traits.starts_program:
+                    child.count_from_now()
+            yield children
+
+    @contextmanager
+    def worker(self) -> Iterator[Child]:
+        """A process that executes."""
+        with self.workers() as children:
+            yield children[0]
 
     def client(self) -> Child:
         """A process that adds and doesn't execute."""
-        return self._child("client")
+        return self._child("client", 0)
 
     @contextmanager
     def submitter(self, worker: Child) -> Iterator[Child]:
         """The process to add from while *worker* runs: another one, where the contender allows it."""
-        if self.contender.adds_only_in_worker:
+        if self.contender.traits.adds_only_in_worker:
             yield worker
         else:
             with self.client() as client:
@@ -115,5 +157,6 @@ class Stage:
         with self.client() as client:
             client.ask("add_all", first=0, count=count)
 
-    def _child(self, role: str) -> Child:
-        return Child(self.name, role, folder=self.folder, hits=self.hits.path)
+    def _child(self, role: str, process: int) -> Child:
+        program = self.contender.traits.program or (sys.executable, "-m", f"benchmarks.contenders.{self.name}")
+        return Child(program, role, place=self.place(process), hits=self.hits.path)

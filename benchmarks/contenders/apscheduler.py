@@ -9,8 +9,9 @@ from apscheduler.jobstores.sqlalchemy import SQLAlchemyJobStore  # type: ignore[
 from apscheduler.schedulers.background import BackgroundScheduler  # type: ignore[import-untyped]  # ships no types
 from sqlalchemy import Engine, create_engine, event
 
+from benchmarks.base import Peer
 from benchmarks.child import serve
-from benchmarks.contender import Description, Job
+from benchmarks.contender import Description, Job, Place, Traits
 from benchmarks.hits import hit
 from benchmarks.sqlite_count import count
 from benchmarks.threads import from_threads
@@ -18,7 +19,7 @@ from benchmarks.threads import from_threads
 DATABASE = "apscheduler.db"
 
 
-class APSchedulerContender:
+class APSchedulerContender(Peer):
     description = Description(
         title="APScheduler 3 (SQLAlchemyJobStore)",
         settings=(
@@ -28,14 +29,14 @@ class APSchedulerContender:
         keeps="jobs until they are handed to a thread; no history",
         loses="what waited in the thread pool of a killed process; other processes' additions go unnoticed",
     )
-    adds_only_in_worker = True
+    traits = Traits(adds_only_in_worker=True, several_workers=False, most_jobs=20_000)
 
     def __init__(self) -> None:
         self._scheduler: Any = None
 
-    def open(self, folder: Path) -> None:
+    def open(self, place: Place) -> None:
         self._scheduler = BackgroundScheduler(
-            jobstores={"default": SQLAlchemyJobStore(engine=_engine(folder / DATABASE))},
+            jobstores={"default": SQLAlchemyJobStore(engine=_engine(place.folder / DATABASE))},
             executors={"default": ThreadPoolExecutor(10)},
             job_defaults={"misfire_grace_time": None},
             timezone="UTC",
@@ -58,11 +59,8 @@ class APSchedulerContender:
     def close(self) -> None:
         self._scheduler.shutdown(wait=False)
 
-    def waiting(self, folder: Path) -> int:
-        return count(folder / DATABASE, "select count(*) from apscheduler_jobs")
-
-    def recorded(self, folder: Path) -> frozenset[int] | None:  # noqa: ARG002 - the Protocol's signature
-        return None
+    def waiting(self, place: Place) -> int:
+        return count(place.folder / DATABASE, "select count(*) from apscheduler_jobs")
 
 
 def _engine(database: Path) -> Engine:

@@ -1,13 +1,13 @@
 """Huey on its SQLite storage, durable: every enqueue and dequeue is a synchronised commit."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from huey import SqliteHuey  # type: ignore[import-untyped]  # huey ships no types
 
+from benchmarks.base import Peer
 from benchmarks.child import serve
-from benchmarks.contender import Description, Job
+from benchmarks.contender import Description, Job, Place, Traits
 from benchmarks.hits import hit
 from benchmarks.sqlite_count import count
 from benchmarks.threads import from_threads
@@ -17,7 +17,7 @@ DATABASE = "huey.db"
 WAITING = "select (select count(*) from task) + (select count(*) from schedule)"
 
 
-class HueyContender:
+class HueyContender(Peer):
     description = Description(
         title="Huey (SqliteHuey)",
         settings=(
@@ -27,15 +27,15 @@ class HueyContender:
         keeps="jobs until a worker takes them; no history with results off",
         loses="the job in hand when its process is killed: it is deleted before it runs",
     )
-    adds_only_in_worker = False
+    traits = Traits(most_jobs=20_000)
 
     def __init__(self) -> None:
         self._task: Any = None
         self._consumer: Any = None
         self._huey: Any = None
 
-    def open(self, folder: Path) -> None:
-        self._huey = SqliteHuey("benchmark", filename=str(folder / DATABASE), fsync=True, results=False)
+    def open(self, place: Place) -> None:
+        self._huey = SqliteHuey("benchmark", filename=str(place.folder / DATABASE), fsync=True, results=False)
         self._task = self._huey.task()(hit)
 
     def work(self) -> None:
@@ -48,7 +48,7 @@ class HueyContender:
         if job.due_at is None:
             self._task(job.number)
         else:
-            self._task.schedule((job.number,), eta=job.due_at)
+            self._task.schedule((job.number,), eta=job.due_at, priority=job.priority)
 
     def add_each(self, jobs: Sequence[Job], callers: int) -> None:
         from_threads(self.add, jobs, callers)
@@ -61,11 +61,8 @@ class HueyContender:
             self._consumer.stop()
         self._huey.storage.close()
 
-    def waiting(self, folder: Path) -> int:
-        return count(folder / DATABASE, WAITING)
-
-    def recorded(self, folder: Path) -> frozenset[int] | None:  # noqa: ARG002 - the Protocol's signature
-        return None
+    def waiting(self, place: Place) -> int:
+        return count(place.folder / DATABASE, WAITING)
 
 
 CONTENDER = HueyContender

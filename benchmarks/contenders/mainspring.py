@@ -4,83 +4,79 @@ import asyncio
 import json
 import os
 import sqlite3
-import threading
 import traceback
-from collections.abc import Coroutine, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack, closing
 from datetime import timedelta
-from pathlib import Path
-from typing import Any, TypeVar
-
-import uvloop
 
 from benchmarks.child import serve
-from benchmarks.contender import Description, Job
+from benchmarks.contender import Description, Job, Place, Traits
+from benchmarks.coroutines import LoopThread, from_coroutines
 from benchmarks.sqlite_count import count
 from mainspring.adapters.files.journal import FileJournal
-from mainspring.domain.ids import RANDOM_BITS, RunId, new_job_id
+from mainspring.domain.ids import RANDOM_BITS, RunId, SessionId, new_job_id
 from mainspring.domain.run import NewRun
 from mainspring.domain.task import Task
 from mainspring.ports.journal import Finished
+from mainspring.ports.sessions import News, NewSession
+from mainspring.ports.sessions import Role as SessionRole
 from mainspring.wiring.logging import configure_logging
 from mainspring.wiring.process import Role
 from mainspring.wiring.resources import Resources, opened
 from mainspring.wiring.roles import scheduler_roles, worker_role
 from mainspring.wiring.settings import Settings
+from mainspring.worker.heartbeat import BEATS_PER_TTL
 
 DATABASE = "mainspring.db"
-WORKER = "benchmark"
 BATCH = 2_000
 IN_FLIGHT = 2
 """Batches: one is made while the other is stored."""
 HANDLERS = "benchmarks.mainspring_handlers"
 PAYLOADS = "select payload from queue where id = ?1 union all select payload from history where id = ?1"
-T = TypeVar("T")
 
 
 class MainspringContender:
+    """Stores where its place says: in a file of the folder, unless there is a URL."""
+
     description = Description(
         title="Mainspring (SQLite)",
         settings="synchronous=FULL, all services and one worker with the default 32 slots in one process, journal on",
         keeps="every run with its times, attempts and result",
         loses="nothing; a run whose process dies between its effect and the journal write runs again",
     )
-    adds_only_in_worker = False
+    traits = Traits(most_jobs=20_000)
 
     def __init__(self) -> None:
-        self._loop = uvloop.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._loop: LoopThread
         self._stack = AsyncExitStack()
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
+        self._beating: list[asyncio.Task[None]] = []
         self._resources: Resources
 
-    def open(self, folder: Path) -> None:
+    def unavailable(self) -> str:
+        return ""
+
+    def open(self, place: Place) -> None:
         configure_logging("json", "error")
-        self._thread.start()
         settings = Settings(
-            data=folder,
-            worker_name=WORKER,
+            data=place.folder,
+            store=place.url,
+            worker_name=_worker_name(place.process),
             apps=(HANDLERS,),
             origins={"worker_name": "benchmark"},
         )
-        self._resources = self._do(self._stack.enter_async_context(opened(settings)))
+        self._loop = LoopThread()
+        self._resources = self._loop.do(self._stack.enter_async_context(opened(settings)))
 
     def work(self) -> None:
-        self._do(self._start_roles())
+        self._loop.do(self._start_roles())
 
     def add(self, job: Job) -> None:
-        self._do(self._add([job]))
+        self._loop.do(self._add([job]))
 
     def add_each(self, jobs: Sequence[Job], callers: int) -> None:
-        async def caller(share: Sequence[Job]) -> None:
-            for job in share:
-                await self._add([job])
-
-        async def all_callers() -> None:
-            await asyncio.gather(*(caller(jobs[first::callers]) for first in range(callers)))
-
-        self._do(all_callers())
+        self._loop.do(from_coroutines(lambda job: self._add([job]), jobs, callers))
 
     def add_all(self, jobs: Sequence[Job]) -> None:
         async def every_other(first: int) -> None:
@@ -90,30 +86,36 @@ class MainspringContender:
         async def batches() -> None:
             await asyncio.gather(*(every_other(first) for first in range(IN_FLIGHT)))
 
-        self._do(batches())
+        self._loop.do(batches())
+
+    def hold_sessions(self, count: int) -> None:
+        self._loop.do(self._hold_sessions(count))
 
     def close(self) -> None:
-        self._do(self._end())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+        self._loop.do(self._end())
+        self._loop.close()
 
-    def waiting(self, folder: Path) -> int:
-        return count(folder / DATABASE, "select count(*) from queue")
+    def waiting(self, place: Place) -> int:
+        return count(place.folder / DATABASE, "select count(*) from queue")
 
-    def recorded(self, folder: Path) -> frozenset[int] | None:
-        journal = FileJournal(folder / "journal", WORKER)
+    def recorded(self, place: Place) -> frozenset[int] | None:
+        journal = FileJournal(place.folder / "journal", _worker_name(place.process))
         runs = [note.verdict.run_id for note in journal.replay() if isinstance(note, Finished)]
         journal.close()
-        with closing(sqlite3.connect(folder / DATABASE, timeout=10)) as connection:
-            payloads = [connection.execute(PAYLOADS, (run.bytes,)).fetchone()[0] for run in runs]
-        return frozenset(int(payload) for payload in payloads)
+        return frozenset(int(payload) for payload in self.payloads(place, runs))
+
+    def payloads(self, place: Place, runs: Iterable[RunId]) -> list[bytes]:
+        """What was given with *runs*, whether they wait or have ended."""
+        with closing(sqlite3.connect(place.folder / DATABASE, timeout=10)) as connection:
+            return [connection.execute(PAYLOADS, (run.bytes,)).fetchone()[0] for run in runs]
 
     async def _add(self, jobs: Sequence[Job]) -> None:
         now, random = self._resources.clock.now(), self._resources.random
         runs = []
         for job in jobs:
             identifier = new_job_id(now, random.bits(RANDOM_BITS))
-            task = Task(handler="benchmark.hit", payload=json.dumps(job.number).encode())
+            payload = json.dumps(job.number).encode()
+            task = Task(handler="benchmark.hit", payload=payload, priority=job.priority)
             due = timedelta(0) if job.due_at is None else job.due_at
             runs.append(NewRun(id=RunId(identifier), job_id=identifier, task=task, due=due))
         await self._resources.work.add(runs)
@@ -129,13 +131,32 @@ class MainspringContender:
             traceback.print_exc()
             os._exit(1)
 
+    async def _hold_sessions(self, count: int) -> None:
+        ttl = self._resources.settings.worker_ttl
+        for number in range(count):
+            new = NewSession(role=SessionRole.WORKER, name=f"idle-{number}", ttl=ttl)
+            session = await self._resources.store.sessions.open(new)
+            self._beating.append(asyncio.create_task(self._beat(session, ttl / BEATS_PER_TTL, number / count)))
+
+    async def _beat(self, session: SessionId, interval: timedelta, phase: float) -> None:
+        """Beat for ever; sessions of different *phase* don't beat together."""
+        clock = self._resources.clock
+        await clock.sleep(interval * phase)
+        while True:
+            await self._resources.store.sessions.beat(session, News(clock=clock.now()))
+            await clock.sleep(interval)
+
     async def _end(self) -> None:
         self._stop.set()
+        for beating in self._beating:
+            beating.cancel()
         await asyncio.gather(*self._tasks)
+        await asyncio.gather(*self._beating, return_exceptions=True)
         await self._stack.aclose()
 
-    def _do(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+def _worker_name(process: int) -> str:
+    return f"benchmark-{process}"
 
 
 CONTENDER = MainspringContender

@@ -23,25 +23,29 @@ class Death:
 
 
 def measure(stage: Stage) -> list[Figure]:
-    jobs, kills = stage.sizes.jobs, stage.sizes.kills
+    jobs, kills = stage.jobs, stage.sizes.kills
     stage.preload(jobs)
     deaths: list[Death] = []
+    starts: list[int] = []
     for index in range(kills):
+        starts.append(time.time_ns())
         death = _kill(stage, at_hits=jobs * (index + 1) // (kills + 1))
         if death is None:
             break
         deaths.append(death)
     started = time.monotonic()
+    starts.append(time.time_ns())
     _drain(stage)
+    hits = stage.hits.read()
     return [
-        *judge(stage.hits.read(), deaths, jobs=jobs),
+        *judge(hits, deaths, jobs=jobs, left=stage.waiting()),
+        *back(hits, deaths, starts[1:]),
         Figure(name="kill.drain", value=time.monotonic() - started, unit="s"),
-        Figure(name="kill.left", value=stage.waiting(), unit="jobs"),
     ]
 
 
-def judge(hits: Sequence[Hit], deaths: Sequence[Death], *, jobs: int) -> list[Figure]:
-    """Lost and repeated jobs; a repeat is charged to the last death before it."""
+def judge(hits: Sequence[Hit], deaths: Sequence[Death], *, jobs: int, left: int = 0) -> list[Figure]:
+    """Lost, stranded and repeated jobs; a repeat is charged to the last death before it."""
     numbers = [hit.number for hit in hits]
     bounds = [*(death.hits for death in deaths), len(numbers)]
     seen = set(numbers[: bounds[0]])
@@ -50,9 +54,12 @@ def judge(hits: Sequence[Hit], deaths: Sequence[Death], *, jobs: int) -> list[Fi
         life = numbers[start:end]
         repeats.append(sum(number in seen for number in life))
         seen.update(life)
+    unseen = jobs - len(seen)
     figures = [
         Figure(name="kill.kills", value=len(deaths), unit="kills"),
-        Figure(name="kill.lost", value=jobs - len(seen), unit="jobs"),
+        Figure(name="kill.lost", value=max(0, unseen - left), unit="jobs"),
+        Figure(name="kill.stranded", value=min(unseen, left), unit="jobs"),
+        Figure(name="kill.left", value=left, unit="jobs"),
         Figure(name="kill.repeated", value=len(numbers) - len(seen), unit="runs"),
         Figure(name="kill.repeated_most", value=max(repeats, default=0), unit="runs/kill"),
     ]
@@ -62,6 +69,16 @@ def judge(hits: Sequence[Hit], deaths: Sequence[Death], *, jobs: int) -> list[Fi
     return figures
 
 
+def back(hits: Sequence[Hit], deaths: Sequence[Death], starts: Sequence[int]) -> list[Figure]:
+    """The longest time from the start of a worker in a dead one's place to its first hit."""
+    waits = [
+        (hits[death.hits].moment_ns - started) / 1e9
+        for death, started in zip(deaths, starts, strict=False)
+        if death.hits < len(hits)
+    ]
+    return [Figure(name="kill.back", value=max(waits), unit="s")] if waits else []
+
+
 def _kill(stage: Stage, *, at_hits: int) -> Death | None:
     """Let a worker run up to *at_hits* and kill it; None if it didn't get there."""
     with stage.worker() as worker:
@@ -69,7 +86,7 @@ def _kill(stage: Stage, *, at_hits: int) -> Death | None:
         worker.kill()
     if not reached:
         return None
-    return Death(hits=stage.hits.count(), recorded=stage.contender.recorded(stage.folder))
+    return Death(hits=stage.hits.count(), recorded=stage.contender.recorded(stage.place()))
 
 
 def _drain(stage: Stage) -> None:

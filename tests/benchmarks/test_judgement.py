@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.figures import Figure, Record, Surroundings, append, load, percentile, summarise
-from benchmarks.goals import GOALS
+from benchmarks.goals import EMBEDDED, at_least, below
 from benchmarks.hits import Hit
-from benchmarks.measures.kill import Death, judge
-from benchmarks.report import page
+from benchmarks.measures import takeover
+from benchmarks.measures.kill import Death, back, judge
+from benchmarks.report import text
 from benchmarks.runner import order
 
 
@@ -16,13 +17,13 @@ def hits(*numbers: int) -> list[Hit]:
     return [Hit(number, 0) for number in numbers]
 
 
-def judged(numbers: list[int], deaths: list[Death], jobs: int) -> dict[str, float]:
-    return {figure.name: figure.value for figure in judge(hits(*numbers), deaths, jobs=jobs)}
+def judged(numbers: list[int], deaths: list[Death], jobs: int, left: int = 0) -> dict[str, float]:
+    return {figure.name: figure.value for figure in judge(hits(*numbers), deaths, jobs=jobs, left=left)}
 
 
-def record(name: str, value: float, *, contender: str = "huey", number: int = 0) -> Record:
+def record(name: str, value: float, *, contender: str = "huey", number: int = 0, note: str = "") -> Record:
     quiet = Surroundings(busy_percent=1, sync_milliseconds=0.25)
-    figure = Figure(name=name, value=value, unit="jobs")
+    figure = Figure(name=name, value=value, unit="jobs/s", note=note)
     return Record(round=number, contender=contender, figure=figure, surroundings=quiet)
 
 
@@ -31,6 +32,36 @@ def test_jobs_without_a_hit_are_lost() -> None:
 
     assert figures["kill.lost"] == 2
     assert figures["kill.repeated"] == 0
+
+
+def test_jobs_without_a_hit_that_are_still_stored_are_stranded_not_lost() -> None:
+    figures = judged([0, 1, 3], [Death(hits=2, recorded=None)], jobs=5, left=1)
+
+    assert figures["kill.stranded"] == 1
+    assert figures["kill.lost"] == 1
+
+
+def test_the_longest_way_back_to_work_counts() -> None:
+    deaths = [Death(hits=1, recorded=None), Death(hits=2, recorded=None)]
+    log = [Hit(0, 0), Hit(1, 4_000_000_000), Hit(2, 9_000_000_000)]
+
+    (figure,) = back(log, deaths, starts=[3_000_000_000, 7_000_000_000])
+
+    assert figure.value == 2
+
+
+def test_a_takeover_lasts_until_the_first_hit_of_the_last_job() -> None:
+    log = [Hit(0, 1_000_000_000), Hit(1, 5_000_000_000), Hit(1, 9_000_000_000)]
+
+    figures = {figure.name: figure.value for figure in takeover.judge(log, killed_ns=2_000_000_000, jobs=2)}
+
+    assert figures == {"takeover": 3, "takeover.missing": 0, "takeover.repeated": 1}
+
+
+def test_a_takeover_that_misses_jobs_has_no_duration() -> None:
+    figures = {figure.name: figure.value for figure in takeover.judge([Hit(0, 1)], killed_ns=0, jobs=2)}
+
+    assert figures == {"takeover.missing": 1, "takeover.repeated": 0}
 
 
 def test_repeats_are_charged_to_the_death_before_them() -> None:
@@ -80,25 +111,55 @@ def test_records_survive_their_file(tmp_path: Path) -> None:
 
 
 def test_one_early_timer_in_any_round_misses_the_goal() -> None:
-    rounds = [record("timer_lag.early", value, number=number) for number, value in enumerate([0, 0, 1])]
+    rounds = summarise([record("timer_lag.early", value, number=number) for number, value in enumerate([0, 0, 1])])
+    (goal,) = EMBEDDED["timer_lag.early"]
 
-    assert not GOALS["timer_lag.early"].reached_by(summarise(rounds)["timer_lag.early", "huey"])
+    assert goal.verdict("timer_lag.early", rounds["timer_lag.early", "huey"], rounds) is False
 
 
 def test_a_rate_is_judged_by_its_median() -> None:
     rounds = [record("throughput", value, number=number) for number, value in enumerate([9_000, 10_000, 12_000])]
+    summaries = summarise(rounds)
+    (goal,) = EMBEDDED["throughput"]
 
-    assert GOALS["throughput"].reached_by(summarise(rounds)["throughput", "huey"])
+    assert goal.verdict("throughput", summaries["throughput", "huey"], summaries) is True
+
+
+def test_a_goal_about_a_peer_is_a_ratio_to_its_median_or_its_best_round() -> None:
+    peer = [record("throughput", value, number=number) for number, value in enumerate([100, 110, 150])]
+    summaries = summarise([*peer, record("throughput", 250, contender="mainspring")])
+    own = summaries["throughput", "mainspring"]
+
+    assert at_least(2, "huey").verdict("throughput", own, summaries) is True
+    assert at_least(2, "huey", best_round=True).verdict("throughput", own, summaries) is False
+    assert below(1, "huey").verdict("throughput", own, summaries) is False
+
+
+def test_a_goal_about_an_absent_peer_is_neither_reached_nor_missed() -> None:
+    summaries = summarise([record("throughput", 250, contender="mainspring")])
+
+    assert at_least(2, "huey").verdict("throughput", summaries["throughput", "mainspring"], summaries) is None
 
 
 def test_the_page_says_what_stands_behind_the_figures(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text('{"machine": {"cores": "2"}}\n')
     append(path, record("throughput", 2_400))
+    append(path, record("throughput", 12_000, contender="mainspring"))
 
-    text = page(path)
+    written = text(path)
 
-    assert "- cores: 2" in text
-    assert "1 % busy (at most 1 %)" in text
-    assert "| throughput | ≥ 10,000 | 2,400 jobs |" in text
-    assert "- Loses: the job in hand" in text
+    assert "- cores: 2" in written
+    assert "1 % busy (at most 1 %)" in written
+    assert "| throughput (jobs/s) | ≥ 10,000 reached | 12,000 | 2,400 · 5.00\N{MULTIPLICATION SIGN} |" in written
+    assert "- `throughput`: No-op jobs per second" in written
+    assert "- Loses: the job in hand" in written
+
+
+def test_a_figure_of_a_smaller_size_says_so_and_is_not_compared(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"machine": {}}\n')
+    append(path, record("backlog.throughput", 100, note="5,000 waiting"))
+    append(path, record("backlog.throughput", 200, contender="mainspring"))
+
+    assert "| 200 | 100 (5,000 waiting) |" in text(path)
