@@ -25,6 +25,10 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 @pytest.fixture
 def ports(store: SqliteStore) -> ApiPorts:
+    return ports_over(store)
+
+
+def ports_over(store: SqliteStore) -> ApiPorts:
     return ApiPorts(
         work=store.work,
         timetable=store.timetable,

@@ -220,3 +220,20 @@ async def test_a_one_shot_that_somebody_else_edits_is_read_again(api: Api) -> No
     changes = (api.client.put(path, json={"name": name}) for name in names)
     assert {response.status_code for response in await asyncio.gather(*changes)} == {200}
     assert (await api.get(path))["version"] == 5
+
+
+async def test_a_whole_number_may_be_written_with_a_fraction_of_nothing(api: Api) -> None:
+    job = await api.submitted(priority=7.0, retry={"initial_ms": 2e3}, schedule="in 1h")
+    assert (repr(job["priority"]), job["retry"]["initial_ms"]) == ("7", 2000)
+    problem = await api.post(JOBS, 422, json={"handler": "test.echo", "priority": 7.5, "max_retries": 1.0})
+    assert "priority" in {fault["field"] for fault in problem["errors"]}
+    assert (await api.post(JOBS, 422, json={"handler": "test.echo", "priority": 1e300}))["error"] == "invalid"
+
+
+async def test_a_wrong_body_comes_before_a_wrong_version(api: Api) -> None:
+    job = await api.submitted(schedule="in 1h")
+    path, stale = f"{JOBS}/{job['id']}", {"If-Match": '"77"'}
+    for body in ({"name": None}, {"nonsense": 1}, {"priority": 101}):
+        await api.ask("PUT", path, 422, json=body, headers=stale)
+    await api.ask("PUT", path, 422, headers=stale)
+    await api.ask("PUT", path, 412, json={"name": "x"}, headers=stale)

@@ -4,6 +4,7 @@ import aiohttp
 import pytest
 
 JOBS = "/api/v1/jobs"
+ID = "01985c5e-7a53-7cc1-8f2b-3c1d5e9a0b47"
 JOB = b'{"handler":"test.echo"}'
 JSON = {"Content-Type": "application/json"}
 
@@ -60,3 +61,20 @@ async def test_what_does_not_exist_is_a_problem_too(
     async with client.request(method, path) as response:
         assert response.status == status
         assert response.content_type == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", JOBS, "GET, POST"),
+        ("POST", f"{JOBS}/{ID}", "DELETE, GET, PATCH, PUT"),
+        ("PUT", f"{JOBS}/batch", "POST"),
+        ("GET", f"{JOBS}/batch", "POST"),
+        ("DELETE", "/metrics", "GET"),
+    ],
+)
+async def test_a_method_that_is_not_allowed_is_told_which_are(
+    client: aiohttp.ClientSession, method: str, path: str, allowed: str
+) -> None:
+    async with client.request(method, path) as response:
+        assert (response.status, response.headers["Allow"]) == (405, allowed)

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
-from mainspring.api.document import Document, read_object, write_json
+from mainspring.api.document import read_object, write_json
 
 MAX_BODY = 1024 * 1024
 PATIENCE = 30.0
@@ -34,15 +34,10 @@ async def receive_body(scope: Scope, receive: Receive, limit: int = MAX_BODY) ->
     return body
 
 
-async def read_document(request: Request) -> Document:
-    """The object that the body is; one without members if there is no body."""
-    body = await read_body(request)
-    return read_object(body) if body else Document({}, None)
-
-
 async def read_fields(request: Request) -> dict[str, Any]:
-    """Its members alone."""
-    return (await read_document(request)).fields
+    """The members of the object that the body is; none if there is no body."""
+    body = await read_body(request)
+    return read_object(body).fields if body else {}
 
 
 def answer(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -4,9 +4,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 
-from mainspring.api.body import read_document
+from mainspring.api.body import read_body
 from mainspring.api.caller import Caller, Requester
-from mainspring.api.document import write_json
+from mainspring.api.document import read_object, write_json
 from mainspring.api.finding import found_job
 from mainspring.api.jobs import job_answer, job_text
 from mainspring.api.operations import operation
@@ -28,12 +28,17 @@ class JobChanges:
     async def answer(
         self, caller: Caller, action: str, before: JobRecord, status: int = 200, *, always: bool = False
     ) -> Response:
+        """The job as it is now, as an answer."""
+        after = await self.noted(caller, action, before, always=always)
+        return job_answer(after, await job_text(self._ports, after), status)
+
+    async def noted(self, caller: Caller, action: str, before: JobRecord, *, always: bool = False) -> JobRecord:
         """The job as it is now; what left it as it was isn't noted, unless it *always* is."""
         after = await found_job(self._ports.views, before.job.id, touching(caller))
         earlier, later = _short(before), _short(after)
         if always or earlier != later:
             await self._note(caller, action, before, earlier, later)
-        return job_answer(after, await job_text(self._ports, after), status)
+        return after
 
     async def note_deletion(self, caller: Caller, before: JobRecord) -> None:
         """Write down that a job is gone."""
@@ -55,7 +60,8 @@ def changes_router(services: Services) -> APIRouter:
     described = operation(summary, Job, body=JobUpdate, errors=(404, 409, 412), tagged=True)
 
     async def update(job_id: UUID, request: Request, caller: Caller, match: str | None) -> Response:
-        before = await editing.update(JobId(job_id), await read_document(request), touching(caller, match))
+        document = read_object(await read_body(request))
+        before = await editing.update(JobId(job_id), document, touching(caller, match))
         return await changes.answer(caller, "job.update", before)
 
     @router.put("/{job_id}", **described)

@@ -54,7 +54,7 @@ def dead_letters_router(services: Services) -> APIRouter:
 
     @router.post(
         "/requeue",
-        **operation("Run dead letters again that fit", Requeued, 202, body=RequeueRequest),
+        **operation("Run dead letters again that fit", Requeued, 202, body=RequeueRequest, body_required=False),
     )
     async def requeue_dead_letters(request: Request, caller: Requester) -> Response:
         wanted = read_as(RequeueRequest, await read_fields(request))

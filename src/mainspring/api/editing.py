@@ -10,7 +10,8 @@ from mainspring.api.finding import allowed, first_run, found_job, live_runs
 from mainspring.api.lanes import Lanes
 from mainspring.api.preconditions import Check
 from mainspring.api.representation import shown_job
-from mainspring.api.requests import InvalidFields, JobRequest, read_request
+from mainspring.api.requests import InvalidFields, JobRequest, read_as, read_request
+from mainspring.api.schemas.jobs import FIXED, JobUpdate
 from mainspring.api.steering import TRIES
 from mainspring.api.submission import MAX_INLINE
 from mainspring.domain.ids import JobId, Lane, RunId
@@ -24,7 +25,6 @@ from mainspring.ports.timetable import Timetable
 from mainspring.ports.views import JobRecord, Views
 from mainspring.ports.work import Cancel, Edit, Effect, Work
 
-_FIXED = ("id", "key", "owner", "status", "next_run_time", "created_at", "updated_at", "version")
 _NESTED = ("retry", "misfire", "dst")
 _DELETED = "job deleted"
 
@@ -48,6 +48,7 @@ class Editing:
 
     async def update(self, job_id: JobId, document: Document, check: Check = allowed) -> JobRecord:
         """Merge *document* into the job; what runs already isn't touched, and what has ended can't be changed."""
+        read_as(JobUpdate, {name: value for name, value in document.fields.items() if name not in FIXED})
         for _ in range(TRIES):
             record = await found_job(self._views, job_id, check)
             run = await first_run(self._views, record.job)
@@ -111,13 +112,13 @@ class Editing:
         shown = shown_job(record, None)
         given = document.fields
         _refuse_fixed(given, shown)
-        fields = {name: value for name, value in shown.items() if name not in _FIXED}
+        fields = {name: value for name, value in shown.items() if name not in FIXED}
         for name, value in given.items():
             nested = name in _NESTED and isinstance(value, dict)
             fields[name] = {**fields[name], **value} if nested else value
         if fields["handler"] != job.task.handler and "lane" not in given:
             fields["lane"] = None  # the new handler's own
-        request = read_request({name: value for name, value in fields.items() if name not in _FIXED})
+        request = read_request({name: value for name, value in fields.items() if name not in FIXED})
         moved = request.handler != job.task.handler or request.lane is None
         lane = await self._lanes.of(request) if moved else Lane(request.lane or "")
         return _Merged(request, await self._task(request, document.payload, job.task, lane), timing_of(request))
@@ -155,6 +156,6 @@ class Editing:
 
 def _refuse_fixed(given: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
     """What can't be changed may be sent back as it was read, and not otherwise."""
-    faults = {name: "can't be changed; leave it out" for name in _FIXED if name in given and given[name] != shown[name]}
+    faults = {name: "can't be changed; leave it out" for name in FIXED if name in given and given[name] != shown[name]}
     if faults:
         raise InvalidFields(faults)

@@ -41,6 +41,7 @@ def operation(
     *,
     errors: Sequence[int] = (),
     body: type[BaseModel] | None = None,
+    body_required: bool = True,
     tagged: bool = False,
     unchanged: bool = False,
 ) -> dict[str, Any]:
@@ -53,13 +54,13 @@ def operation(
         "responses": responses(shows, status, refusals, tagged=tagged, unchanged=unchanged),
     }
     if body is not None:
-        described["openapi_extra"] = {"requestBody": request_body(body)}
+        described["openapi_extra"] = {"requestBody": request_body(body, required=body_required)}
     return described
 
 
-def request_body(model: type[BaseModel]) -> dict[str, Any]:
-    """A body that must be sent."""
-    return {"required": True, "content": {JSON: {"schema": reference(model)}}}
+def request_body(model: type[BaseModel], *, required: bool = True) -> dict[str, Any]:
+    """A body that must be sent, unless it isn't *required*."""
+    return {"required": required, "content": {JSON: {"schema": reference(model)}}}
 
 
 def responses(

@@ -8,6 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from mainspring.api.allowing import allowed_methods
 from mainspring.api.document import write_json
 from mainspring.api.preconditions import PreconditionFailed
 from mainspring.api.requests import InvalidFields
@@ -82,9 +83,12 @@ def install(app: FastAPI) -> None:
         assert isinstance(error, RequestValidationError)  # noqa: S101 - it is registered for these only
         return problem_of(InvalidFields({_where(each["loc"]): _what(each) for each in error.errors()}))
 
-    async def http(_request: Request, error: Exception) -> Response:
+    async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101 - it is registered for these only
-        return refused(error)
+        refusal = refused(error)
+        if methods := "Allow" in refusal.headers and allowed_methods(app, request.url.path):
+            refusal.headers["Allow"] = ", ".join(methods)
+        return refusal
 
     async def gone(_request: Request, _error: Exception) -> Response:
         return problem(400, "bad_request", "The request isn't understood", "the connection was closed in the middle")

@@ -1,6 +1,7 @@
 """What a client may send: the fields of the wire contract, strict, and what to say when they are wrong."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -94,10 +95,22 @@ def read_as(model: type[Model], fields: Mapping[str, Any]) -> Model:
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
-        raise InvalidFields(
-            {".".join(map(str, each["loc"])) or "body": sentence(model, each) for each in faults}
-        ) from None
+        faults = error.errors(include_url=False, include_context=False)
+    whole = [each for each in faults if each["type"] == "int_type" and isinstance(each["input"], float)]
+    if whole and all(each["input"].is_integer() for each in whole):
+        return read_as(model, _with_integers(fields, [each["loc"] for each in whole]))
+    raise InvalidFields({".".join(map(str, each["loc"])) or "body": sentence(model, each) for each in faults})
+
+
+def _with_integers(fields: Mapping[str, Any], places: Sequence[tuple[int | str, ...]]) -> Mapping[str, Any]:
+    """The same with integers at *places*: JSON has one kind of number, and 3.0 is the integer 3."""
+    changed = deepcopy(fields)
+    for *path, name in places:
+        holder: Any = changed
+        for step in path:
+            holder = holder[step]
+        holder[name] = int(holder[name])
+    return changed
 
 
 def sentence(model: type[BaseModel], fault: Mapping[str, Any]) -> str:

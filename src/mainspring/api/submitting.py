@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mainspring.api.body import read_body, receive_body
-from mainspring.api.caller import Requester, caller_of
+from mainspring.api.caller import Caller, Requester, caller_of
 from mainspring.api.document import read_objects, write_json
 from mainspring.api.operations import operation, request_body, responses
 from mainspring.api.preconditions import tag
@@ -23,6 +23,7 @@ from mainspring.api.requests import InvalidFields, JobRequest
 from mainspring.api.schemas.jobs import MAX_BATCH, Batch, BatchAnswer, Job
 from mainspring.api.services import Services
 from mainspring.api.submission import Submission, Submitted
+from mainspring.api.trail import Trail
 from mainspring.errors import MainspringError
 
 MAX_BATCH_BODY = 32 * 1024 * 1024
@@ -63,14 +64,7 @@ class SubmitJob:
         body = await receive_body(scope, receive)
         submitted = await self._submissions.submit(Submission.read(body, owner=caller.visible, key=key))
         if submitted.created:
-            await self._trail.note(
-                caller,
-                "job.create",
-                f"job:{submitted.id}",
-                owner=submitted.owner,
-                job_id=submitted.id,
-                after=_brief(submitted),
-            )
+            await note_creation(self._trail, caller, submitted)
         headers = {"Location": f"{PATH}/{submitted.id}", "ETag": tag(submitted.version, submitted.text)}
         return Response(submitted.text, 201 if submitted.created else 200, headers, media_type="application/json")
 
@@ -118,7 +112,19 @@ def batch_router(services: Services) -> APIRouter:
         items = b",".join([each.text for each in submitted])
         return Response(b'{"items":[' + items + b"]}", 201, media_type="application/json")
 
+    @router.api_route("/batch", methods=["GET", "PUT", "PATCH", "DELETE"], include_in_schema=False)
+    async def refuse_other_methods() -> Response:
+        """Or else `batch` would be taken for the id of a job."""
+        raise HTTPException(405, "only POST is for batches", {"Allow": "POST"})
+
     return router
+
+
+async def note_creation(trail: Trail, caller: Caller, submitted: Submitted) -> None:
+    """Write down that *caller* made a job."""
+    subject = f"job:{submitted.id}"
+    after = _brief(submitted)
+    await trail.note(caller, "job.create", subject, owner=submitted.owner, job_id=submitted.id, after=after)
 
 
 def _brief(submitted: Submitted) -> bytes:

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mainspring.api.requests import Label, Strict
-from mainspring.api.schemas.base import Instant, Page, Shape
+from mainspring.api.schemas.base import Identity, Instant, Page, Shape
 from mainspring.api.schemas.executions import Execution
 
 MAX_REQUEUED = 1000
@@ -26,7 +26,7 @@ class DeadLetterList(Page[DeadLetter]):
 class RequeueRequest(Strict):
     """Which dead letters to run again: those that fit everything that is given."""
 
-    job_id: Label | None = None
+    job_id: Identity | None = None
     handler: Label | None = None
     fingerprint: Label | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_REQUEUED)] = 100

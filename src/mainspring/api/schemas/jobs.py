@@ -4,10 +4,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from mainspring.api.requests import DaylightSavingRequest, JobRequest, MisfireRequest, RetryRequest, Strict
+from mainspring.api.requests import DaylightSavingRequest, JobRequest, Label, MisfireRequest, RetryRequest, Strict
 from mainspring.api.schemas.base import Identity, Instant, Page, Shape
 
 MAX_BATCH = 10_000
+FIXED = ("id", "key", "owner", "status", "next_run_time", "created_at", "updated_at", "version")
+"""Fields that a job keeps."""
 
 
 class Job(Shape):
@@ -88,25 +90,20 @@ class BatchAnswer(Shape):
     items: list[Job]
 
 
-class JobUpdate(Strict):
+def _as_an_update(schema: dict[str, Any]) -> None:
+    """Nothing is required, nothing has a default, and what can't be changed isn't there."""
+    schema.pop("required", None)
+    schema["properties"] = {
+        name: {word: value for word, value in described.items() if word != "default"}
+        for name, described in schema["properties"].items()
+        if name not in FIXED
+    }
+    schema["example"] = {"priority": 90, "retry": {"kind": "fixed"}}
+
+
+class JobUpdate(JobRequest):
     """What to change; fields that are left out stay as they are."""
 
-    model_config = ConfigDict(json_schema_extra={"example": {"priority": 90, "retry": {"kind": "fixed"}}})
+    model_config = ConfigDict(json_schema_extra=_as_an_update)
 
-    handler: str | None = None
-    payload: Any = None
-    name: str | None = None
-    description: str | None = None
-    schedule: str | None = None
-    timezone: str | None = None
-    starts_at: str | None = None
-    priority: Annotated[int | None, Field(ge=0, le=100)] = None
-    max_retries: Annotated[int | None, Field(ge=0)] = None
-    retry: RetryRequest | None = None
-    timeout_ms: Annotated[int | None, Field(ge=1)] = None
-    lane: str | None = None
-    misfire: MisfireRequest | None = None
-    overlap: Literal["allow", "skip", "wait", "replace"] | None = None
-    dst: DaylightSavingRequest | None = None
-    allow_unknown_handler: bool | None = None
-    project_id: str | None = None
+    handler: Label = ""
