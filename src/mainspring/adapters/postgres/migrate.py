@@ -11,6 +11,8 @@ OLDEST_SERVER = 140_000
 
 _TURN = "SELECT pg_advisory_xact_lock(hashtextextended('mainspring/' || $1, 0))"
 _VERSION = "SELECT max(number) FROM migration"
+# Both in one moment: tables that another process makes in between aren't somebody else's.
+_FOUND = "SELECT to_regclass($1 || '.migration') IS NOT NULL, (SELECT count(*) FROM pg_tables WHERE schemaname = $1)"
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -44,25 +46,19 @@ async def _check_server(connection: Connection, address: Address) -> None:
 
 async def _version(connection: Connection, address: Address) -> int:
     """The newest step that the schema has, or 0 for none."""
-    if await connection.fetchval("SELECT to_regclass($1)", f"{address.schema}.migration") is None:
-        await _check_room(connection, address)
-        return 0
-    version = int(await connection.fetchval(_VERSION))
+    migrated, tables = await connection.fetchrow(_FOUND, address.schema) or (False, 0)
+    if not migrated and tables:
+        raise StoreCorrupt(
+            f"{address.shown} has tables of somebody else's in the schema {address.schema}: "
+            "choose another with ?schema= in the URL"
+        )
+    version = int(await connection.fetchval(_VERSION) or 0) if migrated else 0
     newest = migrations()[-1][0]
     if version > newest:
         raise SchemaTooNew(
             f"{address.shown} has schema {version}, but this Mainspring knows {newest}: upgrade it, or choose another"
         )
     return version
-
-
-async def _check_room(connection: Connection, address: Address) -> None:
-    tables = await connection.fetchval("SELECT count(*) FROM pg_tables WHERE schemaname = $1", address.schema)
-    if tables:
-        raise StoreCorrupt(
-            f"{address.shown} has tables of somebody else's in the schema {address.schema}: "
-            "choose another with ?schema= in the URL"
-        )
 
 
 async def _apply(connection: Connection, address: Address, number: int, script: str) -> int:
