@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from mainspring.adapters.postgres.add import insert_runs, known_ids
-from mainspring.adapters.postgres.engine import Connection, Engine
+from mainspring.adapters.postgres.engine import Connection, Engine, Purpose
 from mainspring.adapters.postgres.rows import job_from, task_fields
 from mainspring.adapters.postgres.statements import load
 from mainspring.adapters.postgres.steer import cancel_active
@@ -33,7 +33,8 @@ class PostgresTimetable:
 
     async def due(self, limit: int) -> Due:
         """Active jobs whose wake time has come, longest waiting first."""
-        rows = await self._engine.fetch(_SQL["due"], limit)
+        # On a connection that leaves it the index of wake times only, whatever the statistics say.
+        rows = await self._engine.fetch(_SQL["due"], limit, purpose=Purpose.CLAIM)
         now, wait = rows[0][:2]
         jobs = [
             DueJob(job=job_from(job), active=None if active is None else State(active))

@@ -11,7 +11,8 @@ BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('mainspring/prepare/' || current_schema(), 0));
     FOR week IN SELECT date_trunc('week', now(), 'UTC') + number * interval '7 days' FROM generate_series(0, 8) AS number LOOP
         part := 'history_' || to_char(week AT TIME ZONE 'UTC', 'YYYYMMDD');
-        CONTINUE WHEN to_regclass(part) IS NOT NULL;
+        -- Not by to_regclass(), which may still remember what was missing before the wait.
+        CONTINUE WHEN EXISTS (SELECT FROM pg_class WHERE relname = part AND relnamespace = current_schema()::regnamespace);
         EXECUTE format('CREATE TABLE %I (LIKE history INCLUDING ALL)', part);
         EXECUTE format('ALTER TABLE history ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', part, week, week + interval '7 days');
     END LOOP;
