@@ -20,7 +20,7 @@ from benchmarks.usage import Usage, usage
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60.0
-QUIT_SECONDS = 5.0
+QUIT_SECONDS = 20.0
 GONE_SECONDS = 1.0
 
 

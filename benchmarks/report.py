@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from benchmarks.contender import Description
-from benchmarks.figures import DASH, TIMES, Results, Summary, load, quietness, summarise
+from benchmarks.figures import DASH, TIMES, Results, Summary, load, number, quietness, summarise
 from benchmarks.groups import GROUPS, Group
 from benchmarks.measures import MEASURES
 from benchmarks.picture import draw
@@ -56,7 +56,10 @@ def text(results: Path) -> str:
             "",
             f"Medians [min{DASH}max] over interleaved rounds, all contenders in the same run, everything durable: what",
             "is acknowledged is on disk. After a peer's figure stands how many times as large Mainspring's is.",
-            "Taken by `make bench`; this page is written by `python -m benchmarks report`.",
+            "",
+            "Taken by `make bench`, or of one group alone by `make bench ARGS='--group postgres'`; `--quick` shows in",
+            "minutes that everything works. The servers come as wheels; a peer that needs Node is left out where there",
+            "is none. This page is written by `python -m benchmarks report`.",
             "",
             "## Machine",
             "",
@@ -152,7 +155,7 @@ def _cell(summary: Summary | None, own: Summary | None) -> str:
         return DASH
     if own is None or not summary.median or summary.unit not in COMPARABLE or summary.note != own.note:
         return str(summary)
-    return f"{summary} · {own.median / summary.median:.2f}{TIMES}"
+    return f"{summary} · {number(own.median / summary.median)}{TIMES}"
 
 
 def _verdict(figure: str, group: Group, summaries: Results) -> str:

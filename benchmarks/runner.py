@@ -11,7 +11,6 @@ from benchmarks import machine
 from benchmarks.figures import Figure, Record, append
 from benchmarks.hosts import Hosts
 from benchmarks.measures import MEASURES, ONCE
-from benchmarks.process import ChildFailed
 from benchmarks.stage import Sizes, Stage, contender
 
 
@@ -68,6 +67,6 @@ def _take(measure: str, stage: Stage, say: Callable[[str], None]) -> list[Figure
     """The figures of one measure; a contender that fails has a figure that says so, and the run goes on."""
     try:
         return MEASURES[measure](stage)
-    except ChildFailed as failure:
+    except Exception as failure:  # noqa: BLE001 - hours of other figures must not be lost over one contender
         say(f"{stage.name} failed in {measure}: {failure}")
         return [Figure(name=f"{measure}.failed", value=1, unit="times")]

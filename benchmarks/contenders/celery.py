@@ -18,7 +18,7 @@ QUIET = ("--without-gossip", "--without-mingle", "--without-heartbeat", "--logle
 CALLERS = 8
 QUEUE = "celery"
 UNACKNOWLEDGED = "unacked"
-STOP_SECONDS = 4.0
+STOP_SECONDS = 15.0
 
 
 class CeleryContender(Peer):
@@ -67,7 +67,10 @@ class CeleryContender(Peer):
     def close(self) -> None:
         if self._worker is not None:
             self._worker.terminate()
-            self._worker.wait(STOP_SECONDS)
+            try:
+                self._worker.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._worker.kill()
 
     def waiting(self, place: Place) -> int:
         with redis.Redis.from_url(place.url) as client:

@@ -14,7 +14,7 @@ from benchmarks.contender import Description, Job, Place, Server, Traits
 from benchmarks.hits import hit
 from benchmarks.threads import from_threads
 
-THREADS = 8
+THREADS = 16
 POLL_MILLISECONDS = 10
 CALLERS = 8
 QUEUES = ("dramatiq:default.msgs", "dramatiq:default.DQ.msgs")
@@ -24,15 +24,15 @@ class DramatiqContender(Peer):
     description = Description(
         title="Dramatiq (Valkey)",
         settings=(
-            f"appendonly and appendfsync=always, {THREADS} threads in each worker process, its default middleware, "
-            f"idle polling backs off to {POLL_MILLISECONDS} ms (default 1 s); no bulk interface, added by {CALLERS} "
-            "threads"
+            f"appendonly and appendfsync=always, {THREADS} threads in each worker process (default 8), its default "
+            f"middleware, idle polling backs off to {POLL_MILLISECONDS} ms (default 1 s); no bulk interface, added by "
+            f"{CALLERS} threads"
         ),
         keeps="jobs until they ended; no history, no results (its default)",
         loses="nothing; what a dead worker held comes back a minute later at the earliest, and may run again",
     )
     # A worker holds 1,000 delayed jobs a thread in its memory and doesn't see those behind them.
-    traits = Traits(server=Server.VALKEY, most_jobs=20_000, most_backlog=5_000)
+    traits = Traits(server=Server.VALKEY, most_jobs=20_000, most_backlog=10_000)
 
     def __init__(self) -> None:
         self._broker: RedisBroker

@@ -19,7 +19,7 @@ from benchmarks.coroutines import LoopThread, from_coroutines
 from benchmarks.hits import hit
 from benchmarks.postgres_count import count
 
-CONCURRENCY = 30
+CONCURRENCY = 10
 POLL_SECONDS = 0.1
 BATCH = 5_000
 WAITING = "select count(*) from procrastinate_jobs where status in ('todo', 'doing') and task_name = 'hit'"
