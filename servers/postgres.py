@@ -53,7 +53,12 @@ class PostgresServer:
         return self._port
 
     def start(self) -> None:
-        """Return when clients are answered; ServerFailed with the end of the log if that takes too long."""
+        """Return when clients are answered; ServerFailed with the end of the log if that takes too long.
+
+        One that runs is left alone.
+        """
+        if self._process is not None and self._process.is_running:
+            return
         if not (self.folder.data / "PG_VERSION").exists():
             self._initialise()
         if self._port is not None:
@@ -77,8 +82,6 @@ class PostgresServer:
     def kill(self) -> None:
         """End all of its processes at once, as if the machine had failed; the next start recovers from the log."""
         self._end(signal.SIGKILL)
-        # What the dead server said about itself would be taken for the next one's word.
-        self._status_file.unlink(missing_ok=True)
 
     def restart(self) -> None:
         """Stop and start again, on the same port and data."""
@@ -155,9 +158,15 @@ class PostgresServer:
         }
         command = [str(self._programs / "postgres"), "-D", str(self.folder.data)]
         command += [option for name, value in settings.items() for option in ("-c", f"{name}={value}")]
+        # What a dead server said about itself would be taken for this one's word.
+        self._status_file.unlink(missing_ok=True)
         # A server that nobody uses any more needn't write its data, but it must tidy up the memory that it shares.
         self._process = ServerProcess(self.folder, command, account=self._account, farewell=signal.SIGQUIT)
-        self._process.wait_until(self._is_ready)
+        try:
+            self._process.wait_until(self._is_ready)
+        except BaseException:
+            self._end(signal.SIGKILL)
+            raise
 
     def _is_ready(self) -> bool:
         try:

@@ -45,11 +45,16 @@ class ServerProcess:
                 start_new_session=True,
             )
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it hasn't ended yet, of itself or by an order."""
+        return self._keeper.poll() is None
+
     def wait_until(self, ready: Callable[[], bool]) -> None:
         """Return once *ready* says so; ServerFailed if the server ends before, or takes too long."""
         deadline = time.monotonic() + PATIENCE
         while not ready():
-            if self._keeper.poll() is not None:
+            if not self.is_running:
                 raise ServerFailed(f"the server ended before it was ready:\n{self._folder.last_words()}")
             if time.monotonic() > deadline:
                 raise ServerFailed(f"not ready within {PATIENCE:.0f} s:\n{self._folder.last_words()}")

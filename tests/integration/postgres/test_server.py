@@ -75,6 +75,15 @@ def test_a_restart_keeps_address_and_data(postgres_server: PostgresServer) -> No
     assert is_answered(before)
 
 
+def test_starting_or_stopping_twice_changes_nothing(postgres_server: PostgresServer) -> None:
+    with psycopg.connect(postgres_server.url()) as connection:
+        postgres_server.start()
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+    postgres_server.stop()
+    postgres_server.stop()
+    assert not is_answered(postgres_server.url())
+
+
 def test_commits_are_durable(postgres_url: str) -> None:
     with psycopg.connect(postgres_url) as connection:
         settings = [connection.execute(f"SHOW {name}").fetchone() for name in ("fsync", "synchronous_commit")]
