@@ -1,4 +1,4 @@
-"""Real processes on one data folder, ended by kill -9 or stopped in their tracks."""
+"""Real processes on one store, ended by kill -9 or stopped in their tracks."""
 
 import asyncio
 import os
@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from mainspring.adapters.files.journal import FileJournal
-from mainspring.adapters.sqlite.store import SqliteStore
 from mainspring.domain.ids import RunId, new_job_id
 from mainspring.domain.job import Job, NewJob, Overlap, Terms
 from mainspring.domain.reschedule import scheduled
@@ -22,7 +21,8 @@ from mainspring.domain.run import NewRun, Run, State
 from mainspring.domain.task import Task
 from mainspring.ports.journal import Finished
 from mainspring.ports.views import Cursor, RunFilter
-from tests.scenarios.serve.processes import PATIENCE, Running, mainspring, stored
+from mainspring.wiring.stores import Store
+from tests.scenarios.serve.processes import PATIENCE, Place, Running, mainspring, stored
 
 SHORT_LIVES = ("--worker-ttl-seconds", "2")
 RUNS = 3_000
@@ -30,10 +30,9 @@ KILLS = 4
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    (tmp_path / "data").mkdir()
-    shutil.copy(Path(__file__).with_name("diary.py"), tmp_path / "diary.py")
-    async with stored(tmp_path) as opened:
+async def store(place: Place) -> AsyncIterator[Store]:
+    shutil.copy(Path(__file__).with_name("diary.py"), place.folder / "diary.py")
+    async with stored(place) as opened:
         yield opened
 
 
@@ -61,7 +60,7 @@ async def until_noted(folder: Path, lines: int) -> None:
     await until(noted)
 
 
-async def until_ended(store: SqliteStore, run_id: RunId) -> Run:
+async def until_ended(store: Store, run_id: RunId) -> Run:
     async def ended() -> bool:
         run = await store.views.run(run_id)
         return run is not None and run.state.terminal
@@ -72,40 +71,40 @@ async def until_ended(store: SqliteStore, run_id: RunId) -> Run:
     return run
 
 
-async def until_nothing_lives(store: SqliteStore) -> None:
+async def until_nothing_lives(store: Store) -> None:
     async def nothing_lives() -> bool:
         return not any(tally.live for tally in (await store.views.figures()).tallies)
 
     await until(nothing_lives)
 
 
-def worker(folder: Path, name: str) -> AbstractAsyncContextManager[Running]:
-    return mainspring(folder, "worker", "--app", "diary", "--worker-name", name, *SHORT_LIVES)
+def worker(place: Place, name: str) -> AbstractAsyncContextManager[Running]:
+    return mainspring(place, "worker", "--app", "diary", "--worker-name", name, *SHORT_LIVES)
 
 
 async def test_a_worker_killed_under_load_loses_nothing_and_repeats_nothing_that_it_had_noted(
-    store: SqliteStore, tmp_path: Path
+    store: Store, place: Place
 ) -> None:
     runs = [new_run("diary.note") for _ in range(RUNS)]
     await store.work.add(runs)
     chance = random.Random(11)
     journalled: list[tuple[int, frozenset[str]]] = []
     for kill in range(1, KILLS + 1):
-        async with worker(tmp_path, "w") as running:
+        async with worker(place, "w") as running:
             goal = RUNS * kill // (KILLS + 2) + chance.randrange(50)
-            await until_noted(tmp_path, goal)
+            await until_noted(place.folder, goal)
             running.process.kill()
             await running.ended()
-        journal = FileJournal(tmp_path / "data" / "journal", "w")
+        journal = FileJournal(place.folder / "data" / "journal", "w")
         noted = frozenset(str(note.verdict.run_id) for note in journal.replay() if isinstance(note, Finished))
         journal.close()
-        journalled.append((len(diary(tmp_path)), noted))
-    async with worker(tmp_path, "w") as running:
+        journalled.append((len(diary(place.folder)), noted))
+    async with worker(place, "w") as running:
         await until_nothing_lives(store)
         running.terminate()
         assert await running.ended() == 0
 
-    lines = diary(tmp_path)
+    lines = diary(place.folder)
     calls = Counter(lines)
     assert set(calls) == {str(run.id) for run in runs}, "every run had its effect"
     assert sum(calls.values()) - len(calls) <= KILLS, "at most one finished run is repeated per kill"
@@ -113,30 +112,30 @@ async def test_a_worker_killed_under_load_loses_nothing_and_repeats_nothing_that
         assert not noted & set(lines[so_far:]), "what was noted as finished is never repeated"
 
 
-async def test_others_take_over_from_a_worker_that_never_comes_back(store: SqliteStore, tmp_path: Path) -> None:
+async def test_others_take_over_from_a_worker_that_never_comes_back(store: Store, place: Place) -> None:
     run = new_run("diary.wait")
     await store.work.add([run])
-    async with mainspring(tmp_path, "scheduler"):
-        async with worker(tmp_path, "first") as first:
-            await until_noted(tmp_path, 1)
+    async with mainspring(place, "scheduler"):
+        async with worker(place, "first") as first:
+            await until_noted(place.folder, 1)
             first.process.kill()
             await first.ended()
-        (tmp_path / "gate").touch()
-        async with worker(tmp_path, "second"):
+        (place.folder / "gate").touch()
+        async with worker(place, "second"):
             ended = await until_ended(store, run.id)
     assert (ended.state, ended.worker, ended.attempt) == (State.SUCCEEDED, "second", 2)
     assert b'"lost"' in ended.log
 
 
-async def test_a_worker_that_was_stopped_in_its_tracks_overwrites_nothing(store: SqliteStore, tmp_path: Path) -> None:
+async def test_a_worker_that_was_stopped_in_its_tracks_overwrites_nothing(store: Store, place: Place) -> None:
     run = new_run("diary.wait")
     await store.work.add([run])
-    async with mainspring(tmp_path, "scheduler"), worker(tmp_path, "sleeper") as sleeper:
-        await until_noted(tmp_path, 1)
+    async with mainspring(place, "scheduler"), worker(place, "sleeper") as sleeper:
+        await until_noted(place.folder, 1)
         os.kill(sleeper.process.pid, signal.SIGSTOP)
-        async with worker(tmp_path, "other"):
-            await until_noted(tmp_path, 2)
-            (tmp_path / "gate").touch()
+        async with worker(place, "other"):
+            await until_noted(place.folder, 2)
+            (place.folder / "gate").touch()
             ended = await until_ended(store, run.id)
             os.kill(sleeper.process.pid, signal.SIGCONT)
             await sleeper.line("session.lost")
@@ -144,7 +143,7 @@ async def test_a_worker_that_was_stopped_in_its_tracks_overwrites_nothing(store:
     assert (ended.worker, ended.result) == ("other", b'"finished under 2"')
 
 
-async def test_every_moment_fires_once_although_schedulers_are_killed(store: SqliteStore, tmp_path: Path) -> None:
+async def test_every_moment_fires_once_although_schedulers_are_killed(store: Store, place: Place) -> None:
     now = datetime.now(UTC)
     job = Job(
         id=new_job_id(now, 7),
@@ -155,15 +154,15 @@ async def test_every_moment_fires_once_although_schedulers_are_killed(store: Sql
     )
     await store.work.add([NewJob(job=scheduled(job, now))])
     lives = ("--scheduler-ttl-seconds", "2")
-    async with worker(tmp_path, "w"):
+    async with worker(place, "w"):
         for fired in (2, 4):
             async with (
-                mainspring(tmp_path, "scheduler", "--scheduler-name", f"a{fired}", *lives) as one,
-                mainspring(tmp_path, "scheduler", "--scheduler-name", f"b{fired}", *lives) as other,
+                mainspring(place, "scheduler", "--scheduler-name", f"a{fired}", *lives) as one,
+                mainspring(place, "scheduler", "--scheduler-name", f"b{fired}", *lives) as other,
             ):
-                await until_noted(tmp_path, fired)
+                await until_noted(place.folder, fired)
                 one.process.kill()
-                await until_noted(tmp_path, fired + 1)
+                await until_noted(place.folder, fired + 1)
                 other.process.kill()
         await until_nothing_lives(store)
     moments = await fire_times(store, job)
@@ -171,7 +170,7 @@ async def test_every_moment_fires_once_although_schedulers_are_killed(store: Sql
     assert moments == [job.created_at + timedelta(seconds=number + 1) for number in range(len(moments))]
 
 
-async def fire_times(store: SqliteStore, job: Job) -> list[datetime]:
+async def fire_times(store: Store, job: Job) -> list[datetime]:
     page = await store.views.runs(RunFilter(job_id=job.id), Cursor(limit=100))
     assert {run.state for run in page.items} == {State.SUCCEEDED}
     return sorted(run.due_at for run in page.items)

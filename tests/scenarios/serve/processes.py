@@ -6,11 +6,13 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mainspring.adapters.sqlite.store import SqliteStore
+from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
+from mainspring.wiring.stores import Store, open_store
 
 PATIENCE = 60
 """Seconds after which something that should have happened won't any more."""
@@ -24,6 +26,19 @@ WorkerSettings.__init__.__kwdefaults__["poll"] = timedelta(hours=1)
 from mainspring.cli.main import run
 run()
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where processes run, and the store that they share."""
+
+    folder: Path
+    store: str
+
+
+def embedded(folder: Path) -> Place:
+    """With a store in the data folder."""
+    return Place(folder, f"sqlite:///{folder / 'data' / 'mainspring.db'}")
 
 
 class Running:
@@ -74,12 +89,11 @@ class Running:
 
 
 @asynccontextmanager
-async def mainspring(folder: Path, *arguments: str, program: str = PLAIN) -> AsyncIterator[Running]:
-    """Start a command on the data folder `folder/data`, in *folder*; it is killed if the test leaves it running."""
+async def mainspring(place: Place, *arguments: str, program: str = PLAIN) -> AsyncIterator[Running]:
+    """Start a command in a folder, with `data` in it; it is killed if the test leaves it running."""
+    where = ("--store", place.store, "--data", str(place.folder / "data"), "--log-format", "json")
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", program, *arguments, "--data", str(folder / "data"), "--log-format", "json"),
-        cwd=folder,
-        stderr=asyncio.subprocess.PIPE,
+        *(sys.executable, "-c", program, *arguments, *where), cwd=place.folder, stderr=asyncio.subprocess.PIPE
     )
     running = Running(process)
     try:
@@ -91,9 +105,9 @@ async def mainspring(folder: Path, *arguments: str, program: str = PLAIN) -> Asy
 
 
 @asynccontextmanager
-async def stored(folder: Path) -> AsyncIterator[SqliteStore]:
-    """The store of the processes that ran in *folder*."""
-    store = await SqliteStore.open(str(folder / "data" / "mainspring.db"), clock=SystemClock())
+async def stored(place: Place) -> AsyncIterator[Store]:
+    """The store of the processes that ran there."""
+    store = await open_store(place.store, clock=SystemClock(), random=SystemRandom())
     try:
         yield store
     finally:

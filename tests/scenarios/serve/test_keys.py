@@ -12,7 +12,7 @@ from mainspring.api.keys import digest_of, is_ours
 from mainspring.cli.exits import Exit
 from mainspring.cli.main import app
 from mainspring.errors import Invalid, NotFound
-from tests.scenarios.serve.processes import PATIENCE, mainspring
+from tests.scenarios.serve.processes import PATIENCE, embedded, mainspring
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - what needs a key
 Command = Callable[..., Result]
@@ -90,10 +90,10 @@ def test_the_audit_names_keys_that_were_made_and_notices_what_was_changed(comman
 
 
 async def test_an_address_that_others_can_reach_is_served_once_a_key_exists(command: Command, tmp_path: Path) -> None:
-    async with mainspring(tmp_path, "api", "--host", EVERYWHERE, "--port", "0") as refused:
+    async with mainspring(embedded(tmp_path), "api", "--host", EVERYWHERE, "--port", "0") as refused:
         assert await refused.ended() == 2
     key = (await asyncio.to_thread(created, command))["key"]
-    async with mainspring(tmp_path, "api", "--host", EVERYWHERE, "--port", "0") as running:
+    async with mainspring(embedded(tmp_path), "api", "--host", EVERYWHERE, "--port", "0") as running:
         url = (await running.url()).replace(EVERYWHERE, "127.0.0.1")
         async with aiohttp.ClientSession(url) as client:
             async with client.get("/api/v1/jobs") as response:
@@ -104,7 +104,7 @@ async def test_an_address_that_others_can_reach_is_served_once_a_key_exists(comm
 
 
 async def test_an_open_stream_does_not_hold_up_the_end(tmp_path: Path) -> None:
-    async with mainspring(tmp_path, "api", "--port", "0") as running, aiohttp.ClientSession() as client:
+    async with mainspring(embedded(tmp_path), "api", "--port", "0") as running, aiohttp.ClientSession() as client:
         async with client.get(f"{await running.url()}/api/v1/events") as response:
             assert response.status == 200
             await response.content.readline()

@@ -11,7 +11,7 @@ from mainspring.adapters.files.signals import FileSignals
 from mainspring.domain.ids import RunId
 from mainspring.domain.run import Run, State
 from mainspring.ports.signals import TIMETABLE
-from tests.scenarios.serve.processes import PATIENCE, WITHOUT_POLLS, Running, mainspring, stored
+from tests.scenarios.serve.processes import PATIENCE, WITHOUT_POLLS, Place, Running, embedded, mainspring, stored
 
 HANDLERS = """
 import asyncio
@@ -44,15 +44,15 @@ async def logged(running: Running, message: str, **job: Any) -> UUID:
     return await post(running, handler="test.log", payload={"message": message}, **job)
 
 
-async def found(folder: Path, job: UUID) -> Run:
-    async with stored(folder) as store:
+async def found(place: Place, job: UUID) -> Run:
+    async with stored(place) as store:
         run = await store.views.run(RunId(job))
     assert run is not None
     return run
 
 
-async def test_one_process_takes_a_job_runs_it_and_ends_in_order(tmp_path: Path) -> None:
-    async with mainspring(tmp_path, "serve", "--port", "0", "--port", "0") as running:
+async def test_one_process_takes_a_job_runs_it_and_ends_in_order(place: Place) -> None:
+    async with mainspring(place, "serve", "--port", "0", "--port", "0") as running:
         job = await logged(running, "it runs")
         await running.line("test.log", message="it runs")
         async with aiohttp.ClientSession(await running.url()) as client:
@@ -61,19 +61,19 @@ async def test_one_process_takes_a_job_runs_it_and_ends_in_order(tmp_path: Path)
                     assert response.status == 200, path
         running.terminate()
         assert await running.ended() == 0
-    assert (await found(tmp_path, job)).state is State.SUCCEEDED
+    assert (await found(place, job)).state is State.SUCCEEDED
 
 
-async def test_a_job_that_outlasts_the_drain_is_handed_back_uncharged(tmp_path: Path) -> None:
-    (tmp_path / "handlers.py").write_text(HANDLERS)
+async def test_a_job_that_outlasts_the_drain_is_handed_back_uncharged(place: Place) -> None:
+    (place.folder / "handlers.py").write_text(HANDLERS)
     arguments = ("serve", "--port", "0", "--app", "handlers", "--drain-seconds", "0.1")
-    async with mainspring(tmp_path, *arguments) as running:
+    async with mainspring(place, *arguments) as running:
         await running.line("session.opened", logger="mainspring.worker")
         job = await post(running, handler="slow.endless")
         await running.line("slow.began")
         running.terminate()
         assert await running.ended() == 0
-    run = await found(tmp_path, job)
+    run = await found(place, job)
     assert (run.state, run.attempt, run.failures, run.losses) == (State.WAITING, 0, 0, 0)
 
 
@@ -81,7 +81,7 @@ async def test_a_job_that_ends_within_the_drain_counts(tmp_path: Path) -> None:
     (tmp_path / "handlers.py").write_text(HANDLERS)
     gate = tmp_path / "gate"
     os.mkfifo(gate)
-    async with mainspring(tmp_path, "serve", "--port", "0", "--app", "handlers") as running:
+    async with mainspring(embedded(tmp_path), "serve", "--port", "0", "--app", "handlers") as running:
         await running.line("session.opened", logger="mainspring.worker")
         job = await post(running, handler="slow.gated", payload=str(gate))
         await running.line("slow.began")
@@ -89,14 +89,14 @@ async def test_a_job_that_ends_within_the_drain_counts(tmp_path: Path) -> None:
         await running.line("drain.began")
         await asyncio.to_thread(gate.write_text, "open")
         assert await running.ended() == 0
-    run = await found(tmp_path, job)
+    run = await found(embedded(tmp_path), job)
     assert (run.state, run.result) == (State.SUCCEEDED, b'"through the gate"')
 
 
 async def test_a_second_signal_ends_the_drain_at_once(tmp_path: Path) -> None:
     (tmp_path / "handlers.py").write_text(HANDLERS)
     arguments = ("serve", "--port", "0", "--app", "handlers", "--drain-seconds", "3600")
-    async with mainspring(tmp_path, *arguments) as running:
+    async with mainspring(embedded(tmp_path), *arguments) as running:
         await running.line("session.opened", logger="mainspring.worker")
         job = await post(running, handler="slow.endless")
         await running.line("slow.began")
@@ -104,20 +104,20 @@ async def test_a_second_signal_ends_the_drain_at_once(tmp_path: Path) -> None:
         await running.line("drain.began")
         running.terminate()
         assert await running.ended() == 128 + 15
-    run = await found(tmp_path, job)
+    run = await found(embedded(tmp_path), job)
     assert (run.state, run.attempt) == (State.WAITING, 0)
 
 
-async def test_processes_on_one_folder_wake_each_other(tmp_path: Path) -> None:
+async def test_processes_on_one_store_wake_each_other(place: Place) -> None:
     async with (
-        mainspring(tmp_path, "api", "--port", "0") as api,
-        mainspring(tmp_path, "worker", program=WITHOUT_POLLS) as worker,
+        mainspring(place, "api", "--port", "0") as api,
+        mainspring(place, "worker", program=WITHOUT_POLLS) as worker,
     ):
         await worker.line("session.opened")
         for number in range(3):
             await logged(api, f"at once {number}")
             await worker.line("test.log", message=f"at once {number}")
-        async with mainspring(tmp_path, "scheduler") as scheduler:
+        async with mainspring(place, "scheduler") as scheduler:
             await scheduler.line("session.opened")
             await logged(api, "on time", schedule="@every 1s")
             await worker.line("test.log", message="on time")
@@ -127,7 +127,7 @@ async def test_processes_on_one_folder_wake_each_other(tmp_path: Path) -> None:
 
 
 async def test_the_api_wakes_the_planner(tmp_path: Path) -> None:
-    async with mainspring(tmp_path, "api", "--port", "0") as api:
+    async with mainspring(embedded(tmp_path), "api", "--port", "0") as api:
         await api.url()
         signals = await FileSignals.open(tmp_path / "data" / "signals")
         try:
@@ -138,7 +138,7 @@ async def test_the_api_wakes_the_planner(tmp_path: Path) -> None:
 
 
 async def test_a_role_without_the_api_answers_probes_where_it_is_told_to(tmp_path: Path) -> None:
-    async with mainspring(tmp_path, "scheduler", "--port", "0") as scheduler:
+    async with mainspring(embedded(tmp_path), "scheduler", "--port", "0") as scheduler:
         await scheduler.line("session.opened")
         async with aiohttp.ClientSession(await scheduler.url()) as client:
             for path, text in (("/healthz", "OK"), ("/readyz", "READY")):
@@ -149,16 +149,16 @@ async def test_a_role_without_the_api_answers_probes_where_it_is_told_to(tmp_pat
 
 
 async def test_workers_on_one_host_get_names_of_their_own(tmp_path: Path) -> None:
-    async with mainspring(tmp_path, "worker") as first:
+    async with mainspring(embedded(tmp_path), "worker") as first:
         name = (await first.line("session.opened"))["worker"]
-        async with mainspring(tmp_path, "worker") as second:
+        async with mainspring(embedded(tmp_path), "worker") as second:
             assert (await second.line("session.opened"))["worker"] == f"{name}-2"
-        async with mainspring(tmp_path, "worker", "--worker-name", name) as third:
+        async with mainspring(embedded(tmp_path), "worker", "--worker-name", name) as third:
             assert await third.ended() == 2
 
 
 async def test_samples_are_there_to_look_at(tmp_path: Path) -> None:
-    async with mainspring(tmp_path, "serve", "--port", "0", "--samples") as running:
+    async with mainspring(embedded(tmp_path), "serve", "--port", "0", "--samples") as running:
         await running.line("test.log", message="First in the queue")
         async with aiohttp.ClientSession(await running.url()) as client, client.get("/") as response:
             assert "weekday mornings" in await response.text()
