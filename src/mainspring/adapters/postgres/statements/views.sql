@@ -4,7 +4,7 @@
 
 -- name: run
 -- A run that moves from queue to history is seen once: both reads are of one moment. $2: it can't have ended earlier.
-SELECT {live_run} FROM queue WHERE id = $1
+SELECT {live_run} FROM queue WHERE id = $1 AND (SELECT true FROM hidden WHERE hidden.id = queue.id) IS NULL
 UNION ALL
 SELECT {ended_run} FROM history
 WHERE id = $1 AND finished_at >= $2 AND finished_at < now() + interval '1 day'
@@ -25,6 +25,7 @@ FROM unnest($1::uuid[], $2::timestamptz[]) AS asked (job, since)
 LEFT JOIN LATERAL (SELECT {job} FROM job WHERE id = asked.job AND state <> 2) AS standing ON true
 LEFT JOIN LATERAL (
     SELECT {live_run} FROM queue WHERE id = asked.job AND job_id = id
+      AND (SELECT true FROM hidden WHERE hidden.id = queue.id) IS NULL
     UNION ALL
     SELECT {ended_run} FROM history
     WHERE id = asked.job AND job_id = id AND finished_at >= asked.since AND finished_at < now() + interval '1 day'
