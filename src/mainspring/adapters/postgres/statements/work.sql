@@ -3,8 +3,9 @@
 
 -- name: add
 -- New one-shot jobs, each a run; none of them ended before $15. What is stored already, live, ended or as a standing job,
--- is left alone: queue and history are looked at in one moment, so that a run on its way from one to the other is seen, and
--- what others add just now is met by its key. The answer is the moment, and the ids that were new, or null for all.
+-- is left alone: queue and history are looked at in one moment, so that a run on its way from one to the other is seen.
+-- What others add just now is met by its id, and in the order of ids, so that nobody waits in a circle. The answer is the
+-- moment, and the ids that were new, or null for all.
 WITH given AS MATERIALIZED (
     SELECT *, coalesce(instant, now() + delay) AS due
     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::interval[], $7::timestamptz[], $8::text[],
@@ -16,10 +17,14 @@ added AS (
                        payload, blob)
     SELECT id, id, owner, project, name, spec, (due > now())::integer, due, due, handler, lane, priority, timeout, retry,
            payload, blob
-    FROM given WHERE id NOT IN (SELECT id FROM queue WHERE id = ANY ($1::uuid[])
-        UNION ALL SELECT id FROM history WHERE id = ANY ($1::uuid[]) AND finished_at >= $15 AND finished_at < now() + interval '1 day'
-        UNION ALL SELECT id FROM job WHERE id = ANY ($1::uuid[]))
-    ON CONFLICT (id) DO NOTHING RETURNING id, owner, lane, kind
+    FROM given WHERE id NOT IN (
+        SELECT id FROM queue WHERE id = ANY ($1::uuid[])
+        UNION ALL
+        SELECT id FROM history WHERE id = ANY ($1::uuid[]) AND finished_at >= $15 AND finished_at < now() + interval '1 day'
+        UNION ALL
+        SELECT id FROM job WHERE id = ANY ($1::uuid[])
+    )
+    ORDER BY id ON CONFLICT (id) DO NOTHING RETURNING id, owner, lane, kind
 ),
 counted AS (
     INSERT INTO tally (owner, lane, kind, what, amount, ids)
@@ -31,8 +36,10 @@ SELECT now(), CASE WHEN (SELECT count(*) FROM added) < cardinality($1::uuid[]) T
 -- Which of these ids are stored already, and now; none of them ended before $2.
 SELECT now(), ARRAY(
     SELECT id FROM queue WHERE id = ANY ($1::uuid[])
-    UNION ALL SELECT id FROM history WHERE id = ANY ($1::uuid[]) AND finished_at >= $2 AND finished_at < now() + interval '1 day'
-    UNION ALL SELECT id FROM job WHERE id = ANY ($1::uuid[])
+    UNION ALL
+    SELECT id FROM history WHERE id = ANY ($1::uuid[]) AND finished_at >= $2 AND finished_at < now() + interval '1 day'
+    UNION ALL
+    SELECT id FROM job WHERE id = ANY ($1::uuid[])
 );
 
 -- name: keys_taken
@@ -64,8 +71,7 @@ added AS (
                        timeout, retry, payload, blob)
     SELECT id, job_id, origin, owner, project, name, key, spec, CASE WHEN standing THEN 2 WHEN due > now() THEN 1 ELSE 0 END,
            due, due, handler, lane, priority, timeout, retry, payload, blob
-    FROM given ORDER BY id
-    ON CONFLICT (id) DO NOTHING RETURNING id, origin, owner, lane, kind
+    FROM given ORDER BY id ON CONFLICT (id) DO NOTHING RETURNING id, origin, owner, lane, kind
 ),
 counted AS (
     INSERT INTO tally (owner, lane, kind, what, amount, ids)
@@ -111,7 +117,11 @@ taken AS (
 ),
 counted AS (
     INSERT INTO tally (owner, lane, kind, what, amount)
-    SELECT owner, lane, kind, 'wait/' || width_bucket(now() - wake_at, $5::interval[]), count(*) FROM taken GROUP BY 1, 2, 3, 4
+    SELECT owner, lane, kind, coalesce('wait/' || bucket, 'waited'),
+           CASE WHEN bucket IS NULL THEN (extract(epoch FROM sum(late)) * 1000000)::bigint ELSE count(*) END
+    FROM (SELECT owner, lane, kind, now() - wake_at AS late, width_bucket(now() - wake_at, $5::interval[]) AS bucket
+          FROM taken) AS start
+    GROUP BY GROUPING SETS ((owner, lane, kind, bucket), (owner, lane, kind))
 )
 SELECT taken.*, NULL::interval AS next_in FROM taken
 UNION ALL
@@ -175,7 +185,11 @@ taken AS (
 ),
 counted AS (
     INSERT INTO tally (owner, lane, kind, what, amount)
-    SELECT owner, lane, kind, 'wait/' || width_bucket(now() - wake_at, $5::interval[]), count(*) FROM taken GROUP BY 1, 2, 3, 4
+    SELECT owner, lane, kind, coalesce('wait/' || bucket, 'waited'),
+           CASE WHEN bucket IS NULL THEN (extract(epoch FROM sum(late)) * 1000000)::bigint ELSE count(*) END
+    FROM (SELECT owner, lane, kind, now() - wake_at AS late, width_bucket(now() - wake_at, $5::interval[]) AS bucket
+          FROM taken) AS start
+    GROUP BY GROUPING SETS ((owner, lane, kind, bucket), (owner, lane, kind))
 )
 SELECT taken.*, NULL::interval AS next_in FROM taken
 UNION ALL
