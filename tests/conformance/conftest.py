@@ -7,8 +7,9 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from mainspring.adapters.postgres.address import DEFAULT_SCHEMA, address
+from mainspring.adapters.postgres.address import address
 from mainspring.adapters.postgres.migrate import migrate
+from tests.conformance.emptying import empty
 
 
 @pytest.fixture(scope="session")
@@ -27,13 +28,5 @@ def migrated_postgres_url(postgres_administration: str) -> Iterator[str]:
 @pytest.fixture
 def emptied_postgres_url(migrated_postgres_url: str) -> str:
     """The tables without a row. Hundreds of tests need them: making them anew each time would take minutes."""
-    with psycopg.connect(migrated_postgres_url) as connection:
-        tables = connection.execute(
-            "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition "
-            "AND relnamespace = %s::regnamespace AND relname NOT IN ('migration', 'folded')",
-            [DEFAULT_SCHEMA],
-        ).fetchall()
-        for (table,) in tables:
-            connection.execute(SQL("DELETE FROM {}").format(Identifier(DEFAULT_SCHEMA, table)))
-        connection.execute(SQL("UPDATE {} SET xact = '0'").format(Identifier(DEFAULT_SCHEMA, "folded")))
+    empty(migrated_postgres_url)
     return migrated_postgres_url
