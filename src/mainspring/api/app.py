@@ -11,6 +11,10 @@ from mainspring.api.counting import Counting, Requests
 from mainspring.api.credentials import Credentials
 from mainspring.api.dashboard import dashboard_router
 from mainspring.api.dead_letters import dead_letters_router
+from mainspring.api.dialects.defaults import DEFAULTS, Defaults
+from mainspring.api.dialects.lab import lab_router
+from mainspring.api.dialects.lab_cluster import lab_cluster_router
+from mainspring.api.dialects.submit import submit_router
 from mainspring.api.docs import docs_router
 from mainspring.api.events import events_router
 from mainspring.api.executions import executions_router
@@ -31,11 +35,16 @@ from mainspring.version import __version__
 
 
 def create_app(
-    ports: ApiPorts, *, hosts: frozenset[str] | None = LOOPBACK_NAMES, access: Access | None = ON_LOOPBACK
+    ports: ApiPorts,
+    *,
+    hosts: frozenset[str] | None = LOOPBACK_NAMES,
+    access: Access | None = ON_LOOPBACK,
+    defaults: Defaults = DEFAULTS,
 ) -> FastAPI:
     """The whole API; requests that change something must name one of *hosts*, or any name if it is None.
 
     Without *access* nobody needs a key: for a program that calls the application itself, on a store of its own.
+    *defaults* are for jobs that are created with `schedule` in the lab's words.
     """
     requests, services = Requests(), Services.over(ports)
     app = _bare_app()
@@ -47,6 +56,8 @@ def create_app(
         app.add_middleware(Credentials, access=access, keys=ports.keys, clock=ports.clock)
     app.add_middleware(Counting, requests=requests)
     app.include_router(_native(services))
+    for dialect in (lab_router(services, defaults), lab_cluster_router(ports), submit_router(services)):
+        app.include_router(dialect)
     for router in (
         probes_router(ports),
         exposition_router(ports, requests, cluster=True),

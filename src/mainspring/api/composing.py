@@ -7,7 +7,7 @@ from functools import lru_cache
 from mainspring.api.requests import JobRequest
 from mainspring.domain.ids import BlobId, Lane, RunId, new_job_id
 from mainspring.domain.job import CatchUp, Job, Misfire, NewJob, Overlap, Terms
-from mainspring.domain.reschedule import scheduled
+from mainspring.domain.reschedule import scheduled, started
 from mainspring.domain.retry import Backoff, RetryPolicy
 from mainspring.domain.run import Key, NewRun
 from mainspring.domain.schedule import After, At, DaylightSaving, Fold, Gap, Now, OnDemand, parse
@@ -31,9 +31,20 @@ class Timing:
 
 
 def compose(
-    request: JobRequest, *, payload: bytes, owner: str, key: Key | None, lane: Lane, now: datetime, random_bits: int
+    request: JobRequest,
+    *,
+    payload: bytes,
+    owner: str,
+    key: Key | None,
+    lane: Lane,
+    now: datetime,
+    random_bits: int,
+    at_start: bool = False,
 ) -> NewRun | NewJob:
-    """What to store, with the payload inline; InvalidSchedule or Invalid if the request makes no sense."""
+    """What to store, with the payload inline; InvalidSchedule or Invalid if the request makes no sense.
+
+    A standing job begins with its schedule's first moment, or *at_start* with its start.
+    """
     timing = timing_of(request)
     task = task_of(request, payload, lane)
     identity = new_job_id(now, random_bits)
@@ -49,7 +60,7 @@ def compose(
             key=None if key is None else key.text,
             terms=timing.terms,
         )
-        return NewJob(job=scheduled(job, now), key=key)
+        return NewJob(job=started(job, now) if at_start else scheduled(job, now), key=key)
     return NewRun(
         id=RunId(identity),
         job_id=identity,

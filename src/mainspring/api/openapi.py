@@ -7,16 +7,19 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from mainspring.api.dialects.lab_request import LabRequest
+from mainspring.api.dialects.submit_request import SubmitRequest
 from mainspring.api.operations import responses
 from mainspring.api.requests import JobRequest
-from mainspring.api.schemas import cluster, dead_letters, executions, jobs
+from mainspring.api.schemas import cluster, dead_letters, dialects, executions, jobs
 from mainspring.api.schemas.base import Problem
 from mainspring.api.submitting import PATH, submit_operation
 
 _ABOUT = (
     "Lists are `{items, next}`, newest first; give `next` back as `cursor`. Times are RFC 3339 in UTC. Every error is "
     "a problem document (RFC 9457) whose `error` is a short code. Once an API key exists, send one as "
-    "`Authorization: Bearer ms_live_…`; before that, `X-User-ID` may say whose jobs are meant."
+    "`Authorization: Bearer ms_live_…`; before that, `X-User-ID` may say whose jobs are meant. "
+    "Paths outside of `/api/v1` say the same in other words."
 )
 TAKEN: tuple[type[BaseModel], ...] = (
     JobRequest,
@@ -27,6 +30,8 @@ TAKEN: tuple[type[BaseModel], ...] = (
     cluster.Acquire,
     cluster.Renew,
     cluster.Release,
+    LabRequest,
+    SubmitRequest,
 )
 SHOWN: tuple[type[BaseModel], ...] = (
     Problem,
@@ -47,6 +52,13 @@ SHOWN: tuple[type[BaseModel], ...] = (
     cluster.Preview,
     cluster.Lock,
     cluster.AuditList,
+    dialects.LabJob,
+    dialects.LabRun,
+    dialects.LabStats,
+    dialects.LabWorkers,
+    dialects.SubmittedJob,
+    dialects.UserJob,
+    dialects.UserJobs,
 )
 _EXAMPLES: dict[str, Any] = {
     "JobRequest": {

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Response
 
-from mainspring.api.caller import Requester
+from mainspring.api.caller import Caller, Requester
 from mainspring.api.changes import JobChanges
 from mainspring.api.executions import accepted
 from mainspring.api.operations import operation
@@ -13,6 +13,16 @@ from mainspring.api.schemas.executions import Execution
 from mainspring.api.schemas.jobs import Job
 from mainspring.api.services import Services
 from mainspring.domain.ids import JobId
+from mainspring.domain.run import Run
+
+
+async def triggered(services: Services, caller: Caller, job_id: JobId, key: str | None) -> Run:
+    """The run that *caller* asked for; a repeated *key* is answered with the first, and not noted again."""
+    run, created = await services.steering.trigger(job_id, key, touching(caller))
+    if created:
+        subject, after = f"job:{job_id}", {"execution": str(run.id)}
+        await services.trail.note(caller, "job.trigger", subject, owner=run.owner, job_id=job_id, after=after)
+    return run
 
 
 def orders_router(services: Services) -> APIRouter:
@@ -22,13 +32,7 @@ def orders_router(services: Services) -> APIRouter:
 
     @router.post("/{job_id}/trigger", **operation("Run a job once now", Execution, 202, errors=(404, 409)))
     async def trigger_job(job_id: UUID, caller: Requester, key: IdempotencyKey = None) -> Response:
-        run, created = await steering.trigger(JobId(job_id), key, touching(caller))
-        if created:
-            subject, after = f"job:{job_id}", {"execution": str(run.id)}
-            await services.trail.note(
-                caller, "job.trigger", subject, owner=run.owner, job_id=JobId(job_id), after=after
-            )
-        return accepted(run)
+        return accepted(await triggered(services, caller, JobId(job_id), key))
 
     @router.post("/{job_id}/pause", **operation("Let nothing fire", Job, errors=(404, 409, 412), tagged=True))
     async def pause_job(job_id: UUID, caller: Requester, if_match: IfMatch = None) -> Response:

@@ -40,6 +40,8 @@ class Submission:
     payload: bytes
     owner: str
     key: str | None
+    at_start: bool = False
+    """Whether `starts_at` is a moment itself, even where the schedule doesn't say so."""
 
     @classmethod
     def read(cls, body: bytes, *, owner: str | None = None, key: str | None = None) -> "Submission":
@@ -47,7 +49,9 @@ class Submission:
         return cls.of(read_object(body), owner=owner, key=key)
 
     @classmethod
-    def of(cls, document: Document, *, owner: str | None = None, key: str | None = None) -> "Submission":
+    def of(
+        cls, document: Document, *, owner: str | None = None, key: str | None = None, at_start: bool = False
+    ) -> "Submission":
         """The same from an object that was read."""
         request = read_request(document.fields)
         return cls(
@@ -55,6 +59,7 @@ class Submission:
             b"null" if document.payload is None else document.payload,
             _agreed("owner", request.owner, owner) or DEFAULT_OWNER,
             _agreed("key", request.key, key),
+            at_start,
         )
 
     @property
@@ -154,6 +159,7 @@ class Submissions:
             lane=lane,
             now=self._clock.now(),
             random_bits=self._random.bits(RANDOM_BITS),
+            at_start=submission.at_start,
         )
 
     async def _with_payload_aside(self, item: Item, payload: bytes) -> Item:

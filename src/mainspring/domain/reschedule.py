@@ -21,6 +21,12 @@ def scheduled(job: Job, now: datetime) -> Job:
     return _waiting_for(first_moment(job, now), job)
 
 
+def started(job: Job, now: datetime) -> Job:
+    """A new *job* whose first moment is its start, whether its schedule says so or not; one that has passed is now."""
+    first = now if job.terms.starts_at is None else max(job.terms.starts_at, now)
+    return _waiting_for(first, replace(job, terms=replace(job.terms, starts_at=first)))
+
+
 def first_moment(job: Job, now: datetime) -> datetime | None:
     """The first moment after *now* and not before the job's start; None for a job on demand.
 

@@ -6,7 +6,7 @@ import pytest
 from mainspring.domain.ids import fired_run_id
 from mainspring.domain.job import JobState
 from mainspring.domain.plan import Skip, SkipReason
-from mainspring.domain.reschedule import deleted, edited, first_moment, paused, resumed, scheduled
+from mainspring.domain.reschedule import deleted, edited, first_moment, paused, resumed, scheduled, started
 from mainspring.errors import InvalidSchedule
 from tests.unit.domain.factories import JOB, at, job, terms
 
@@ -51,6 +51,12 @@ def test_a_standing_job_cannot_run_just_once(schedule: str) -> None:
 def test_a_scheduled_job_wakes_the_planner_at_its_first_moment() -> None:
     the_job = scheduled(job(), at(0))
     assert the_job.next_fire_at == the_job.wake_at == at(10)
+
+
+@pytest.mark.parametrize(("start", "first"), [(7, 7), (2, 5), (None, 5)], ids=["to come", "passed", "none"])
+def test_a_job_can_begin_at_its_start_whatever_its_schedule_says(start: float | None, first: float) -> None:
+    the_job = started(job(terms("* * * * *", starts_at=None if start is None else at(start))), at(5))
+    assert the_job.next_fire_at == the_job.wake_at == the_job.anchor == at(first)
 
 
 def test_a_paused_job_keeps_its_next_moment_but_is_not_looked_at() -> None:
