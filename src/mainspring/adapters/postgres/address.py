@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from mainspring.errors import ConfigurationError
 
 DEFAULT_SCHEMA = "mainspring"
-DEFAULT_CONNECTIONS = 10
+DEFAULT_CONNECTIONS = 5
 MOST_CONNECTIONS = 1000
 
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}", re.ASCII)
@@ -21,7 +21,8 @@ class Address:
     url: str
     schema: str = DEFAULT_SCHEMA
     connections: int = DEFAULT_CONNECTIONS
-    """The most connections for everything but claims, settlements and signals, which have their own few."""
+    """The most connections of each kind: for reading, for writing, for the rest. Claims, settlements and signals have
+    their own few."""
 
     @property
     def shown(self) -> str:
@@ -32,7 +33,7 @@ class Address:
 
 
 def address(url: str) -> Address:
-    """Read a URL such as `postgresql://user@host/database?schema=mainspring&connections=10`."""
+    """Read a URL such as `postgresql://user@host/database?schema=mainspring&connections=5`."""
     parts = urlsplit(url)
     given = dict(parse_qsl(parts.query, keep_blank_values=True))
     ours = {name: given.pop(name) for name in _OURS if name in given}

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from enum import Enum
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -43,7 +44,6 @@ class Purpose(Enum):
 
 _EVERY: Final = MappingProxyType(
     {
-        "application_name": "mainspring",
         "jit": "off",
         "statement_timeout": str(int(STATEMENT_SECONDS * 1000)),
         "lock_timeout": "10000",
@@ -88,21 +88,30 @@ _FEW = 2
 
 
 def settings(purpose: Purpose, schema: str) -> dict[str, str]:
-    """What the server is told when a connection for *purpose* is opened."""
-    if purpose is Purpose.HANDLER:
-        return {"application_name": "mainspring handler"}
-    return {**_EVERY, **_PLANS[purpose], "search_path": schema}
+    """What a connection for *purpose* has set."""
+    return {} if purpose is Purpose.HANDLER else {**_EVERY, **_PLANS[purpose], "search_path": schema}
+
+
+def _script(purpose: Purpose, schema: str) -> str:
+    """What the server is told once a connection is open: a pooler would refuse it any earlier."""
+    return "; ".join(f"SET {name} = '{value}'" for name, value in settings(purpose, schema).items())
+
+
+def _name(purpose: Purpose) -> dict[str, str]:
+    return {"application_name": "mainspring handler" if purpose is Purpose.HANDLER else "mainspring"}
 
 
 async def connect(address: Address, purpose: Purpose = Purpose.GENERAL) -> "asyncpg.Connection[asyncpg.Record]":
     """One connection outside the pools, for whoever keeps it."""
     with translated(address.shown):
-        return await asyncpg.connect(
+        connection = await asyncpg.connect(
             address.url,
             timeout=CONNECT_SECONDS,
             command_timeout=STATEMENT_SECONDS,
-            server_settings=settings(purpose, address.schema),
+            server_settings=_name(purpose),
         )
+        await connection.execute(_script(purpose, address.schema))
+        return connection
 
 
 class Engine:
@@ -118,6 +127,7 @@ class Engine:
         most = self.address.connections
         sizes = dict.fromkeys(Purpose, most) | {Purpose.CLAIM: _FEW, Purpose.SETTLE: _FEW}
         for purpose, size in sizes.items():
+            script = _script(purpose, self.address.schema)
             with translated(self.address.shown):
                 self._pools[purpose] = await asyncpg.create_pool(
                     self.address.url,
@@ -125,7 +135,8 @@ class Engine:
                     max_size=size,
                     timeout=CONNECT_SECONDS,
                     command_timeout=None if purpose is Purpose.HANDLER else STATEMENT_SECONDS,
-                    server_settings=settings(purpose, self.address.schema),
+                    server_settings=_name(purpose),
+                    init=partial(_tell, script=script) if script else None,
                     reset=None if purpose is Purpose.HANDLER else _leave_as_it_is,
                 )
 
@@ -210,6 +221,10 @@ class Engine:
             except asyncpg.InternalClientError:
                 connection.terminate()  # the driver lost its place in the conversation: nobody may take it up again
                 raise
+
+
+async def _tell(connection: Connection, script: str) -> None:
+    await connection.execute(script)
 
 
 async def _leave_as_it_is(_connection: Connection) -> None:

@@ -13,6 +13,7 @@ from mainspring.adapters.postgres.keys import PostgresKeys
 from mainspring.adapters.postgres.locks import PostgresLocks
 from mainspring.adapters.postgres.migrate import migrate
 from mainspring.adapters.postgres.output import PostgresOutput
+from mainspring.adapters.postgres.pooling import check_sessions
 from mainspring.adapters.postgres.sessions import PostgresSessions
 from mainspring.adapters.postgres.timetable import PostgresTimetable
 from mainspring.adapters.postgres.transactions import PostgresTransactions
@@ -45,8 +46,9 @@ class PostgresStore:
 
     @classmethod
     async def open(cls, url: str, *, random: Random) -> "PostgresStore":
-        """Connect, bring the schema up to date, and make sure that history has partitions to write to."""
+        """Connect, unless a pooler is in the way; bring the schema up to date, and give history weeks to write to."""
         where = address(url)
+        await check_sessions(where)
         schema = await migrate(where)
         engine = Engine(where, random)
         await engine.open()
