@@ -48,26 +48,27 @@ class PostgresSessions:
 
     async def close(self, by: SessionId) -> None:
         """End the session at once."""
-        await self._engine.execute(_SQL["close"], by)
+        await self._engine.execute(_SQL["close"], by, purpose=Purpose.READ)
 
     async def live(self, role: Role) -> Sequence[Member]:
         """Sessions whose time isn't up, by name."""
-        return [_member_from(row) for row in await self._engine.fetch(_SQL["live"], role)]
+        rows = await self._engine.fetch(_SQL["live"], role, purpose=Purpose.READ)
+        return [_member_from(row) for row in rows]
 
     async def bury(self, limit: int) -> Sequence[SessionId]:
         """End sessions whose time is up; return ended ones that may still hold runs."""
-        await self._engine.execute(_SQL["bury"], limit)
-        rows = await self._engine.fetch(_SQL["ended_with_runs"], limit, purpose=Purpose.CLAIM)
+        await self._engine.execute(_SQL["bury"], limit, purpose=Purpose.READ)
+        rows = await self._engine.fetch(_SQL["ended_with_runs"], limit, purpose=Purpose.READ)
         return [SessionId(number) for (number,) in rows]
 
     async def held(self, session: SessionId, limit: int) -> Sequence[Attempt]:
         """Runs that the session holds."""
-        rows = await self._engine.fetch(_SQL["held"], session, limit, purpose=Purpose.CLAIM)
+        rows = await self._engine.fetch(_SQL["held"], session, limit, purpose=Purpose.READ)
         return [attempt_from(row) for row in rows]
 
     async def overdue(self, limit: int) -> Sequence[Attempt]:
         """Runs in anybody's hands past their backstop."""
-        rows = await self._engine.fetch(_SQL["overdue"], limit, purpose=Purpose.CLAIM)
+        rows = await self._engine.fetch(_SQL["overdue"], limit, purpose=Purpose.READ)
         return [attempt_from(row) for row in rows]
 
     async def audit(self) -> int:

@@ -29,12 +29,11 @@ class PostgresTimetable:
 
     async def save(self, job: Job, expected: Job, skips: Sequence[Skip] = ()) -> Job:
         """Edit, pause, resume or delete what was read as *expected*."""
-        return await self._engine.write(partial(_save, job=job, expected=expected, skips=skips))
+        return await self._engine.write(partial(_save, job=job, expected=expected, skips=skips), Purpose.WRITE)
 
     async def due(self, limit: int) -> Due:
         """Active jobs whose wake time has come, longest waiting first."""
-        # On a connection that leaves it the index of wake times only, whatever the statistics say.
-        rows = await self._engine.fetch(_SQL["due"], limit, purpose=Purpose.CLAIM)
+        rows = await self._engine.fetch(_SQL["due"], limit, purpose=Purpose.READ)
         now, wait = rows[0][:2]
         jobs = [
             DueJob(job=job_from(job), active=None if active is None else State(active))
@@ -49,7 +48,7 @@ class PostgresTimetable:
         """Apply each advance whole, once, if its job is as expected."""
         if not advances:
             return []
-        return await self._engine.write(partial(_fire, advances=advances))
+        return await self._engine.write(partial(_fire, advances=advances), Purpose.WRITE)
 
 
 async def _fire(connection: Connection, advances: Sequence[Advance]) -> Sequence[bool]:

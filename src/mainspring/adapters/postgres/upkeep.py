@@ -1,15 +1,16 @@
 """The Upkeep port on PostgreSQL."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from mainspring.adapters.postgres import partitions
-from mainspring.adapters.postgres.engine import Engine
+from mainspring.adapters.postgres.engine import Engine, Purpose
 from mainspring.adapters.postgres.statements import load
 
 FOLLOWED = timedelta(seconds=60)
 """How long tallies are left for followers to read."""
 
 _SQL = load("upkeep")
+_WEEK = timedelta(weeks=1)
 _AFTER_RUNS = ("hidden", "output", "keys", "sessions", "blobs")
 
 
@@ -39,16 +40,22 @@ class PostgresUpkeep:
         await self.prepare()
         before = await self._engine.value(_SQL["bound"], older_than)
         # A letter goes before its run, which it shows; the rest goes after.
-        removed: int = await self._engine.value(_SQL["dead_letters"], before, limit)
+        removed = await self._remove("dead_letters", before, limit)
         if removed < limit:
             removed += await partitions.drop_outdated(self._engine, before)
-        steps = _AFTER_RUNS if older_than >= timedelta(weeks=1) else ("runs", *_AFTER_RUNS)
-        for step in steps:
-            if removed < limit:
-                removed += await self._engine.value(_SQL[step], before, limit - removed)
+        if older_than < _WEEK:
+            removed += await self._remove("runs", before, limit - removed, Purpose.GENERAL)
+        for what in _AFTER_RUNS:
+            removed += await self._remove(what, before, limit - removed)
         return removed
 
     async def fold(self, limit: int) -> int:
         """Add the oldest tallies up into their totals, unless another process is at it."""
-        folded: int = await self._engine.value(_SQL["fold"], limit, self._followed)
+        folded: int = await self._engine.value(_SQL["fold"], limit, self._followed, purpose=Purpose.READ)
         return folded
+
+    async def _remove(self, what: str, before: datetime, limit: int, purpose: Purpose = Purpose.READ) -> int:
+        if limit <= 0:
+            return 0
+        removed: int = await self._engine.value(_SQL[what], before, limit, purpose=purpose)
+        return removed

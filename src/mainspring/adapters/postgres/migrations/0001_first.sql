@@ -186,6 +186,7 @@ CREATE TABLE blob (
     at   timestamptz NOT NULL DEFAULT now(),
     data bytea       NOT NULL
 );
+CREATE INDEX blob_age ON blob (at);
 
 CREATE TABLE output (
     run_id   uuid        NOT NULL,
@@ -198,7 +199,7 @@ CREATE TABLE output (
     message  text,
     PRIMARY KEY (run_id, fence)
 );
-CREATE INDEX output_age ON output USING brin (at);
+CREATE INDEX output_age ON output (at);
 
 -- What every batch did, one row per group, appended in the batch's own statement, so that nothing waits for a shared counter.
 -- It is also how followers learn what has changed: `ids` names the runs, `xact` the transaction. The rescuer adds rows up

@@ -25,14 +25,14 @@ ORDER BY id FOR NO KEY UPDATE;
 UPDATE job SET next_fire_at = a.next_fire_at, wake_at = coalesce(now() + a.look_again, a.wake_at), active_run = a.active_run
 FROM unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[], $4::interval[], $5::uuid[])
     AS a(id, next_fire_at, wake_at, look_again, active_run)
-WHERE job.id = a.id;
+WHERE job.id = a.id AND job.id = ANY ($1::uuid[]);
 
 -- name: skip
 -- One row for each skipped range (id, job, first, last, count, reason) of a job, whatever its length.
 WITH given AS MATERIALIZED (
     SELECT s.*, j.owner, j.project, j.name, j.handler, j.lane, j.priority, j.timeout, j.retry
     FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[], $5::bigint[], $6::text[])
-        AS s(id, job_id, first, last, amount, reason) JOIN job j ON j.id = s.job_id
+        AS s(id, job_id, first, last, amount, reason) JOIN job j ON j.id = s.job_id AND j.id = ANY ($2::uuid[])
 ), ended AS (
     INSERT INTO history (id, job_id, owner, project, name, kind, handler, lane, priority, timeout, retry, payload,
                          created_at, version, due_at, state, fence, attempt, failures, losses, finished_at, reason, log,
