@@ -30,7 +30,7 @@ WHERE state = 0 AND role = $1 AND expires_at > now() ORDER BY name COLLATE "C", 
 -- name: bury
 -- Passed over is a row that is locked: most probably by the heartbeat that saves it.
 UPDATE session SET state = 1 WHERE state < 1 AND id = ANY(ARRAY(
-    SELECT id FROM session WHERE state = 0 AND expires_at <= now() ORDER BY id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
+    SELECT id FROM session WHERE state = 0 AND expires_at <= now() LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
 ));
 
 -- name: ended_with_runs
