@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from mainspring.api.access import GivenKey
+from mainspring.api.requests import MAX_RETRIES
 from mainspring.wiring.kinds import (
     FOLDER,
     MILLISECONDS,
@@ -42,7 +43,12 @@ class Settings:
         Part.STORE, FOLDER, Path("data"), "DATA", "Folder of the embedded store, the journal and the signals."
     )
     store: str = setting(
-        Part.STORE, TEXT, "", "STORE", "URL of the store; sqlite:///<data>/mainspring.db unless given."
+        Part.STORE,
+        TEXT,
+        "",
+        "STORE",
+        "URL of the store, sqlite:///file or postgresql://host/database; sqlite:///<data>/mainspring.db unless given.",
+        aliases={"DATABASE_URL": TEXT},
     )
     retention: timedelta = setting(
         Part.SCHEDULER,
@@ -66,6 +72,14 @@ class Settings:
         "SCHEDULER_TTL_SECONDS",
         "A scheduler that is silent for this long is taken for dead.",
         aliases={"LEADER_LOCK_TTL": SECONDS},
+    )
+    scan_interval: timedelta = setting(
+        Part.SCHEDULER,
+        SECONDS,
+        timedelta(seconds=1),
+        "SCAN_SECONDS",
+        "How long a scheduler sleeps at most between two looks at the timetable; it is woken for what it knows of.",
+        aliases={"SCAN_INTERVAL_MS": MILLISECONDS},
     )
     worker_name: str = setting(
         Part.WORKER,
@@ -143,6 +157,30 @@ class Settings:
         0,
         "QUOTA_WAITING",
         "Runs of one owner that may wait or run at once; 0 for any number.",
+    )
+    max_attempts: int = setting(
+        Part.HTTP,
+        number(1, MAX_RETRIES + 1),
+        3,
+        "MAX_ATTEMPTS",
+        "How often a job is tried that `POST /jobs` took with a schedule and without `max_retries`.",
+        aliases={"WORKER_MAX_ATTEMPTS": number(1, MAX_RETRIES + 1)},
+    )
+    backoff_base: timedelta = setting(
+        Part.HTTP,
+        SECONDS,
+        timedelta(seconds=1),
+        "BACKOFF_SECONDS",
+        "How long such a job waits after its first failure; the wait doubles with each further one.",
+        aliases={"WORKER_BACKOFF_BASE_MS": MILLISECONDS},
+    )
+    backoff_max: timedelta = setting(
+        Part.HTTP,
+        SECONDS,
+        timedelta(seconds=60),
+        "BACKOFF_MAX_SECONDS",
+        "How long such a job waits at most.",
+        aliases={"WORKER_BACKOFF_MAX_MS": MILLISECONDS},
     )
     log_format: str = setting(
         Part.LOG,
