@@ -56,6 +56,7 @@ class Coalescer(Generic[T, R]):
         try:
             while self._waiting:
                 await self._send_together(self._batch())
+                await asyncio.sleep(0)  # whoever was answered may have more, which then goes along
         finally:
             self._busy = False
             while self._waiting:  # only if this task was cancelled
