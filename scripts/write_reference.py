@@ -3,8 +3,6 @@
 import socket
 import sys
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
-from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,7 @@ from typer.main import get_command
 from mainspring.cli.exits import MEANINGS
 from mainspring.cli.main import app
 from mainspring.cli.options import JSON, TARGET
-from mainspring.wiring.kinds import Kind
-from mainspring.wiring.setting import Part, Setting, settings_of
+from mainspring.wiring.setting import Part, Setting, settings_of, written
 from mainspring.wiring.settings import Settings
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -104,24 +101,8 @@ def shown_default(setting: Setting) -> str:
     default = getattr(Settings(), setting.name)
     if default == socket.gethostname():
         return "the host's name"
-    text = _as_text(default, setting.kind)
+    text = written(default, setting.kind)
     return f"`{text}`" if text else "none"
-
-
-def _as_text(value: Any, kind: Kind[Any]) -> str:
-    match value:
-        case bool():
-            return "1" if value else "0"
-        case timedelta():
-            units = (timedelta(weeks=1), timedelta(seconds=1), timedelta(milliseconds=1))
-            # The kind alone knows its unit: the text is right that it reads as the default.
-            return next(f"{value / unit:g}" for unit in units if kind.read(f"{value / unit:g}") == value)
-        case tuple():
-            return ",".join(_as_text(each, kind) for each in value)
-        case Path() | IPv4Network() | IPv6Network() | str() | int():
-            return str(value)
-        case _:
-            raise TypeError(f"no way to show a default of type {type(value).__name__}")
 
 
 def _setting_row(setting: Setting) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import typer
 from mainspring.cli import (
     audit,
     benching,
+    config,
     dead,
     doctor,
     importing,
@@ -42,7 +43,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"max_content_width": 120},
 )
-for part in (serving, jobs, runs, dead, locks, top, importing, schedule, keys, audit, doctor, upkeep):
+for part in (serving, jobs, runs, dead, locks, top, importing, schedule, keys, audit, config, doctor, upkeep):
     part.register(app)
 for part in (simulating, benching):
     part.register(app)

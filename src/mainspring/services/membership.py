@@ -10,7 +10,7 @@ from mainspring.errors import SessionLost, StoreError
 from mainspring.ports.sessions import News, NewSession, Role, Sessions
 from mainspring.ports.time import Clock, Random
 from mainspring.services.loop import repeat
-from mainspring.services.ownership import owner
+from mainspring.services.ownership import TIMETABLE, owner
 
 LOOK = timedelta(seconds=1)
 """How long a colleague that took its leave goes unnoticed."""
@@ -40,7 +40,11 @@ class Membership:
         """Be alive, and see who else is."""
         if self._id is None or self._clock.monotonic() >= self._beat_at:
             await self._live_on()
+        led = self.owns(TIMETABLE)
         self._members = tuple(member.name for member in await self._sessions.live(Role.SCHEDULER))
+        if self.owns(TIMETABLE) != led:
+            # The words that people look for when nothing fires; who leads means nothing to the engine.
+            _log.info("no longer leader" if led else "became leader", name=self._new.name)
         return min(LOOK, self._new.ttl / 3)
 
     async def run(self, stop: asyncio.Event) -> None:

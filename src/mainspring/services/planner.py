@@ -15,7 +15,7 @@ from mainspring.services.loop import repeat
 from mainspring.services.ownership import Owns
 
 POLL = timedelta(seconds=1)
-"""No sleep is longer: a lost signal, a suspended machine or a clock that was set cost no more than this."""
+"""No sleep is longer, unless told so: a lost signal, a suspended machine or a clock that was set cost no more."""
 
 _NOW = timedelta(0)
 _log = structlog.get_logger()
@@ -25,7 +25,15 @@ class Planner:
     """Plans only as the owner of the timetable. Of two that believe they are, one wins each fire: no harm is done."""
 
     def __init__(
-        self, timetable: Timetable, signals: Signals, clock: Clock, random: Random, *, owns: Owns, limit: int = 200
+        self,
+        timetable: Timetable,
+        signals: Signals,
+        clock: Clock,
+        random: Random,
+        *,
+        owns: Owns,
+        limit: int = 200,
+        poll: timedelta = POLL,
     ) -> None:
         self._timetable = timetable
         self._signals = signals
@@ -33,21 +41,22 @@ class Planner:
         self._random = random
         self._owns = owns
         self._limit = limit
+        self._poll = poll
 
     async def step(self) -> timedelta:
         """Fire what is due, and return the wait until something will be."""
         if not self._owns(ownership.TIMETABLE):
-            return POLL
+            return self._poll
         due = await self._timetable.due(self._limit)
         # The store said its *now* before this, so that nothing counted from here comes early.
         read_at = self._clock.monotonic()
         advances = [_planned(job, due.now) for job in due.jobs]
         if advances:
             await self._fire(advances)
-        next_in = POLL if due.next_in is None else due.next_in
+        next_in = self._poll if due.next_in is None else due.next_in
         waits = [advance.wake_at - due.now for advance in advances if advance.wake_at is not None]
         elapsed = timedelta(seconds=self._clock.monotonic() - read_at)
-        return max(min(POLL, next_in, *waits) - elapsed, _NOW)
+        return max(min(self._poll, next_in, *waits) - elapsed, _NOW)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Fire until *stop* is set."""

@@ -11,6 +11,7 @@ import structlog
 from mainspring.adapters.files.journal import FileJournal
 from mainspring.adapters.system.tasks import SystemTasks
 from mainspring.api.app import create_app, create_probes
+from mainspring.api.dialects.defaults import Defaults
 from mainspring.api.ports import ApiPorts
 from mainspring.api.server import Server, bind, url_of
 from mainspring.errors import ConfigurationError
@@ -67,7 +68,7 @@ async def scheduler_roles(resources: Resources) -> list[Role]:
     )
     return [
         _service("membership", membership),
-        _service("planner", Planner(store.timetable, signals, clock, random, owns=owns)),
+        _service("planner", Planner(store.timetable, signals, clock, random, owns=owns, poll=settings.scan_interval)),
         _service("ticker", Ticker(store.work, store.sessions, signals, clock, random, owns=owns)),
         _service("rescuer", rescuer),
         _service("pruner", Pruner(store.upkeep, clock, random, owns=owns, retention=settings.retention)),
@@ -140,8 +141,20 @@ async def api_role(resources: Resources, stop: asyncio.Event) -> Role:
     """Answers requests on every port that was asked for."""
     settings = resources.settings
     check_host(settings, keyed=bool(await resources.store.keys.list(None)))
-    app = create_app(await api_ports(resources, stop), hosts=own_names(settings), access=access_of(settings))
+    app = create_app(
+        await api_ports(resources, stop),
+        hosts=own_names(settings),
+        access=access_of(settings),
+        defaults=defaults_of(settings),
+    )
     return _serving("api", Server(app, _bound(resources)))
+
+
+def defaults_of(settings: Settings) -> Defaults:
+    """What jobs get that say nothing about their retries, where that is a setting."""
+    return Defaults(
+        max_attempts=settings.max_attempts, backoff_base=settings.backoff_base, backoff_max=settings.backoff_max
+    )
 
 
 async def probes_role(resources: Resources, stop: asyncio.Event) -> Role:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ T = TypeVar("T")
 
 PREFIX = "MAINSPRING_"
 MASK = "***"
+_UNITS = (timedelta(weeks=1), timedelta(seconds=1), timedelta(milliseconds=1))
 
 _PASSWORD = re.compile(r"(://[^/?#:@]*:)[^?#]*(?=@)|([?&]password=)[^&#]*", re.IGNORECASE)
 """Up to the last @, because people forget to escape one; or as a parameter, as PostgreSQL's own tools take it."""
@@ -46,10 +48,10 @@ class Setting:
         return "--" + next(iter(self.variables)).removeprefix(PREFIX).lower().replace("_", "-")
 
     def shown(self, value: Any) -> str:
-        """The value as it may be shown to anybody."""
+        """The value as one would write it, and as it may be shown to anybody."""
         if self.secret and value:
             return MASK
-        return repr(without_password(value) if isinstance(value, str) else value)
+        return without_password(written(value, self.kind))
 
 
 def setting(
@@ -72,6 +74,28 @@ def setting(
 def settings_of(table: type) -> tuple[Setting, ...]:
     """Every setting of a dataclass, in its order."""
     return tuple(Setting(name=each.name, **each.metadata) for each in fields(table) if each.metadata)
+
+
+def written(value: Any, kind: Kind[Any]) -> str:
+    """The text that reads as *value*: what one would write into a variable."""
+    match value:
+        case bool():
+            return "1" if value else "0"
+        case timedelta():
+            texts = [f"{value / unit:.15g}" for unit in _UNITS]
+            # The kind alone knows its unit: the text is right that it reads as the value.
+            return next((text for text in texts if _reads_as(value, text, kind)), str(value))
+        case tuple():
+            return ",".join(written(each, kind) for each in value)
+        case _:
+            return str(value)
+
+
+def _reads_as(value: Any, text: str, kind: Kind[Any]) -> bool:
+    try:
+        return bool(kind.read(text) == value)
+    except ValueError:
+        return False
 
 
 def without_password(url: str) -> str:

@@ -65,6 +65,16 @@ async def test_a_store_that_refuses_an_ended_session_is_understood_the_same(
     assert len(sessions.opened) == 2
 
 
+async def test_who_leads_is_logged_when_that_changes(membership: Membership, sessions: FakeSessions) -> None:
+    rival = next(name for name in "bcdefgh" if owner("timetable", ["a", name]) == name)
+    with capture_logs() as logs:
+        for members in ([member("a")], [member("a")], [member("a"), member(rival)], [member("a")]):
+            sessions.members = members
+            await membership.step()
+    told = [(entry["event"], entry["name"]) for entry in logs if "leader" in entry["event"]]
+    assert told == [("became leader", "a"), ("no longer leader", "a"), ("became leader", "a")]
+
+
 async def test_work_falls_to_one_of_the_live_members(membership: Membership, sessions: FakeSessions) -> None:
     assert not membership.owns("timetable")
     sessions.members = [member("a"), member("b"), member("w", Role.WORKER)]

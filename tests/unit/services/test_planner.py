@@ -82,6 +82,15 @@ async def test_an_empty_timetable_is_looked_at_again_after_a_second(
     assert (timetable.fired, signals.notified) == ([], [])
 
 
+async def test_how_long_the_planner_sleeps_at_most_can_be_said(
+    timetable: FakeTimetable, signals: FakeSignals, clock: FakeClock
+) -> None:
+    planner = Planner(timetable, signals, clock, FakeRandom(), owns=everything, poll=seconds(0.2))
+    assert await planner.step() == seconds(0.2)
+    timetable.script.append(((), seconds(60)))
+    assert await planner.step() == seconds(0.2)
+
+
 @pytest.mark.parametrize(
     ("next_in", "wait"), [(seconds(0.3), seconds(0.3)), (seconds(60), POLL), (timedelta(0), timedelta(0))]
 )

@@ -9,7 +9,7 @@ from mainspring.api.access import GivenKey
 from mainspring.errors import ConfigurationError
 from mainspring.wiring.dotenv import read_dotenv
 from mainspring.wiring.reading import read_settings
-from mainspring.wiring.setting import PREFIX, Setting, settings_of
+from mainspring.wiring.setting import PREFIX, Setting, settings_of, without_password
 from mainspring.wiring.settings import Settings
 
 TABLE = settings_of(Settings)
@@ -45,6 +45,50 @@ def test_the_own_variable_wins_over_its_aliases() -> None:
 def test_an_alias_is_read_in_its_own_unit() -> None:
     assert read(VISIBILITY_TIMEOUT_MS="3000").worker_ttl == timedelta(seconds=3)
     assert read(MAINSPRING_WORKER_TTL_SECONDS="3").worker_ttl == timedelta(seconds=3)
+
+
+DOCUMENTED: dict[str, tuple[str, str, Any]] = {
+    "WORKER_MAX_ATTEMPTS": ("5", "max_attempts", 5),
+    "WORKER_BACKOFF_BASE_MS": ("100", "backoff_base", timedelta(milliseconds=100)),
+    "WORKER_BACKOFF_MAX_MS": ("2000", "backoff_max", timedelta(seconds=2)),
+    "WORKER_MAX_IN_PROGRESS": ("2", "concurrency", 2),
+    "PORT": ("9999", "ports", (9999,)),
+    "DATABASE_URL": ("postgresql://db/x", "store", "postgresql://db/x"),
+    "SCHEDULER_INSTANCE_ID": ("scheduler-1", "scheduler_name", "scheduler-1"),
+    "LEADER_LOCK_TTL": ("30", "scheduler_ttl", timedelta(seconds=30)),
+    "SCAN_INTERVAL_MS": ("1500", "scan_interval", timedelta(seconds=1.5)),
+    "WORKER_ID": ("worker-1", "worker_name", "worker-1"),
+    "MAX_CONCURRENT_JOBS": ("5", "concurrency", 5),
+    "VISIBILITY_TIMEOUT_MS": ("300000", "worker_ttl", timedelta(minutes=5)),
+}
+"""Variables of the five documents that need nothing but a store."""
+
+
+@pytest.mark.parametrize("variable", DOCUMENTED)
+def test_each_documented_variable_means_a_setting(variable: str) -> None:
+    text, name, value = DOCUMENTED[variable]
+    for settings, origin in (
+        (read_settings(flags={}, environment={variable: text}), variable),
+        (read(dotenv={variable: text}), f"{variable} in .env"),
+    ):
+        assert (getattr(settings, name), settings.origins[name]) == (value, origin)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("drain", "0.25"),
+        ("drain", "1234567.5"),
+        ("retention", "1.5"),
+        ("ports", "8080,8000"),
+        ("allow_shell", "1"),
+        ("data", "some/folder"),
+        ("webhook_allow", "10.0.0.0/8,::1/128"),
+    ],
+)
+def test_values_are_shown_as_one_would_write_them(name: str, text: str) -> None:
+    shown = {known: value for known, value, _ in read(flags={name: text}).shown()}
+    assert shown[name] == text
 
 
 def test_an_empty_variable_is_not_set() -> None:
@@ -88,6 +132,22 @@ def test_secrets_are_shown_to_nobody() -> None:
     assert word not in repr(settings)
     assert "postgresql://me:***@db/x" in repr(settings)
     assert settings.webhook_secret == word
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:hunter2@db/x?schema=y", "postgresql://me:***@db/x?schema=y"),
+        ("postgresql://me:hunter@2@db:5432/x", "postgresql://me:***@db:5432/x"),
+        ("postgresql://me:hunter/2@db/x", "postgresql://me:***@db/x"),
+        ("postgresql://me@db/x?password=hunter2&schema=y", "postgresql://me@db/x?password=***&schema=y"),
+        ("postgresql://me:hunter2@[not an address/x", "postgresql://me:***@[not an address/x"),
+        ("postgresql://me@db:5432/x", "postgresql://me@db:5432/x"),
+        ("sqlite:////data/a:b.db", "sqlite:////data/a:b.db"),
+    ],
+)
+def test_a_password_is_masked_wherever_it_stands_in_a_url(url: str, shown: str) -> None:
+    assert without_password(url) == shown
 
 
 def test_several_values_are_separated_by_commas() -> None:
