@@ -39,7 +39,7 @@ def submission(owner: str | None = None, key: str | None = None, **fields: Any) 
 
 def composed(**fields: Any) -> NewRun | NewJob:
     read = submission(**fields)
-    return compose(read.request, payload=read.payload, owner=read.owner, key=None, lane=LANE, now=NOW, random_bits=42)
+    return compose(read.pattern, payload=read.payload, owner=read.owner, key=None, lane=LANE, now=NOW, random_bits=42)
 
 
 def one_shot(**fields: Any) -> NewRun:
@@ -219,10 +219,46 @@ def test_every_object_is_read_with_its_payload_as_it_was_written(value: dict[str
 def test_a_new_job_is_written_as_it_will_be_shown(payload: Any, schedule: str | None, fields: dict[str, Any]) -> None:
     text = json.dumps(payload).encode()
     item = composed(payload=payload, schedule=schedule, **fields)
-    assert stored_text(item, NOW, text) == write_json(shown_job(stored_record(item, NOW), text))
+    pattern = submission(schedule=schedule, **fields).pattern
+    assert stored_text(item, NOW, text, pattern) == write_json(shown_job(stored_record(item, NOW), text))
 
 
 @given(VALUES)
 def test_what_is_written_is_json_with_raw_texts_as_they_are(value: Any) -> None:
     document = {"plain": [1, "ü", None], "raw": Raw(json.dumps(value, indent=3).encode())}
     assert json.loads(write_json(document)) == {"plain": [1, "ü", None], "raw": value}
+
+
+def test_what_is_equal_to_an_integer_is_not_taken_for_one_that_came_before() -> None:
+    assert submission(priority=1).pattern is submission(priority=1, payload=2, key="k").pattern
+    with pytest.raises(Invalid, match="priority"):
+        submission(priority=True)
+    assert repr(submission(priority=1.0).pattern.request.priority) == "1"
+
+
+@pytest.mark.parametrize("key", ["", "x" * 201, "a\nb", "a\x7f", 7, True, ["k"]])
+def test_a_key_is_checked_even_if_the_rest_was_seen_before(key: Any) -> None:
+    submission()
+    with pytest.raises(Invalid, match="key"):
+        Submission.read(json.dumps({"handler": "test.echo", "key": key}).encode())
+
+
+def test_two_names_for_a_key_are_one_too_many() -> None:
+    with pytest.raises(Invalid, match="jobId"):
+        Submission.read(b'{"handler":"h","key":"a","jobId":"a"}')
+
+
+def test_bodies_that_mean_the_same_have_the_same_digest() -> None:
+    same = [
+        b'{"handler":"h","payload":{"a":1,"b":[2.50]}}',
+        b'{"payload":{"b":[2.5],"a":1},"handler":"h","priority":50}',
+        b'{"handler":"h","jobId":"k","payload":{"a":1,"b":[2.5]},"retry":{"kind":"exponential"}}',
+    ]
+    other = [
+        b'{"handler":"h","payload":{"a":1,"b":[2]}}',
+        b'{"handler":"h"}',
+        b'{"handler":"h","payload":{"a":1,"b":[2.5]},"priority":51}',
+    ]
+    digests = [Submission.read(text).digest for text in same]
+    assert len(set(digests)) == 1
+    assert len({digests[0], *(Submission.read(text).digest for text in other)}) == 4

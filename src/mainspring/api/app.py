@@ -109,6 +109,7 @@ def _bare_app() -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         generate_unique_id_function=_name,
     )
     problems.install(app)

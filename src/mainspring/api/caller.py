@@ -6,11 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
+from mainspring.api.headers import header
 from mainspring.domain.ids import DEFAULT_OWNER
 from mainspring.errors import Invalid, NotFound
 from mainspring.ports.keys import Scope
 
 OWNER_HEADER = "X-User-ID"
+_OWNER = OWNER_HEADER.lower().encode()
 _LONGEST_OWNER = 200
 _STATE = "mainspring.caller"
 
@@ -40,19 +42,27 @@ class Caller:
             raise NotFound(f"there is no {what}")
 
 
-def labelled(request: Request) -> Caller:
+def labelled(label: str | None) -> Caller:
     """The caller of an open API: whoever it says it is."""
-    label = request.headers.get(OWNER_HEADER)
-    if label is not None and not 0 < len(label) <= _LONGEST_OWNER:
+    if label is None:
+        return _ANYBODY
+    if not 0 < len(label) <= _LONGEST_OWNER:
         raise Invalid(f"{OWNER_HEADER} must have 1 to {_LONGEST_OWNER} characters", field=OWNER_HEADER)
-    owner = label or DEFAULT_OWNER
-    return Caller(owner=owner, named=label is not None, isolated=False, scope=Scope.ADMIN, actor=label or "anonymous")
+    return Caller(owner=label, named=True, isolated=False, scope=Scope.ADMIN, actor=label)
 
 
 def caller_of(request: Request) -> Caller:
     """The caller as its credentials say, or as it says itself where the API is open."""
-    known: Caller | None = request.scope.get(_STATE)
-    return labelled(request) if known is None else known
+    return caller_of_scope(request.scope)
+
+
+def caller_of_scope(request_scope: MutableMapping[str, Any]) -> Caller:
+    """The same for an application without a request."""
+    known: Caller | None = request_scope.get(_STATE)
+    return labelled(header(request_scope, _OWNER)) if known is None else known
+
+
+_ANYBODY = Caller(owner=DEFAULT_OWNER, named=False, isolated=False, scope=Scope.ADMIN, actor="anonymous")
 
 
 def remember(request_scope: MutableMapping[str, Any], caller: Caller) -> None:

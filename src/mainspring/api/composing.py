@@ -30,8 +30,35 @@ class Timing:
     """The text that a one-shot's row keeps; None if it has nothing to say."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Pattern:
+    """What jobs that are alike have in common: everything but payload and key."""
+
+    request: JobRequest
+    timing: Timing
+    timeout: timedelta
+    retry: RetryPolicy
+
+    @classmethod
+    def of(cls, request: JobRequest) -> "Pattern":
+        """The pattern of *request*; InvalidSchedule or Invalid if it makes no sense."""
+        return cls(request, timing_of(request), timedelta(milliseconds=request.timeout_ms), _retry_of(request))
+
+    def task(self, payload: bytes, lane: Lane) -> Task:
+        """What to execute, with the payload inline."""
+        request = self.request
+        return Task(
+            handler=request.handler,
+            payload=payload,
+            lane=lane,
+            priority=request.priority,
+            timeout=self.timeout,
+            retry=self.retry,
+        )
+
+
 def compose(
-    request: JobRequest,
+    pattern: Pattern,
     *,
     payload: bytes,
     owner: str,
@@ -41,12 +68,12 @@ def compose(
     random_bits: int,
     at_start: bool = False,
 ) -> NewRun | NewJob:
-    """What to store, with the payload inline; InvalidSchedule or Invalid if the request makes no sense.
+    """What to store, with the payload inline.
 
     A standing job begins with its schedule's first moment, or *at_start* with its start.
     """
-    timing = timing_of(request)
-    task = task_of(request, payload, lane)
+    request, timing = pattern.request, pattern.timing
+    task = pattern.task(payload, lane)
     identity = new_job_id(now, random_bits)
     if timing.due is None:
         job = Job(
@@ -81,19 +108,6 @@ def with_blob(item: NewRun | NewJob, blob: BlobId) -> NewRun | NewJob:
     return replace(item, job=replace(item.job, task=replace(item.job.task, payload=b"", blob=blob)))
 
 
-def task_of(request: JobRequest, payload: bytes, lane: Lane) -> Task:
-    """What to execute, with the payload inline."""
-    retry = request.retry
-    return Task(
-        handler=request.handler,
-        payload=payload,
-        lane=lane,
-        priority=request.priority,
-        timeout=timedelta(milliseconds=request.timeout_ms),
-        retry=_retry(request.max_retries, retry.kind, retry.initial_ms, retry.max_ms, retry.jitter),
-    )
-
-
 def timing_of(request: JobRequest) -> Timing:
     """When to execute it."""
     return _timing(
@@ -106,6 +120,11 @@ def timing_of(request: JobRequest) -> Timing:
         allow_unknown_handler=request.allow_unknown_handler,
         starts_at=request.starts_at,
     )
+
+
+def _retry_of(request: JobRequest) -> RetryPolicy:
+    retry = request.retry
+    return _retry(request.max_retries, retry.kind, retry.initial_ms, retry.max_ms, retry.jitter)
 
 
 @lru_cache(maxsize=_REMEMBERED)

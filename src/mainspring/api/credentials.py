@@ -4,13 +4,13 @@ As long as no key exists, and only where `Access` allows it, everybody may. A re
 that key whatever else holds, so that nothing is ever stored for the wrong owner.
 """
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Request
 
 from mainspring.api.access import Access
 from mainspring.api.caller import OWNER_HEADER, Caller, remember
 from mainspring.api.dashboard import is_dashboard
+from mainspring.api.headers import header
 from mainspring.api.keyring import Holder, KeyRing
 from mainspring.api.problems import problem, problem_of
 from mainspring.errors import MainspringError
@@ -48,15 +48,14 @@ class Credentials:
 
     async def __call__(self, scope: Request, receive: Receive, send: Send) -> None:
         """Answer for the application, or let it answer."""
-        if scope["type"] != "http" or path_of(scope) in PUBLIC or is_dashboard(path_of(scope)):
+        if scope["type"] != "http" or (path := path_of(scope)) in PUBLIC or is_dashboard(path):
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
         try:
-            token = _token(headers)
+            token = _token(scope)
             holder = await self._holder(token)
             if holder is not None:
-                _check_owner(headers, holder)
+                _check_owner(scope, holder)
                 _check_scope(scope, holder)
         except Refused as refused:
             answer = problem(refused.status, refused.code, refused.title, refused.detail)
@@ -113,18 +112,18 @@ def path_of(scope: Request) -> str:
     return path.removeprefix(scope.get("root_path", ""))
 
 
-def _token(headers: Headers) -> str | None:
-    shown = headers.getlist("authorization")
+def _token(scope: Request) -> str | None:
+    shown: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
     if not shown:
         return None
-    kind, _, token = shown[0].partition(" ")
+    kind, _, token = shown[0].decode("latin-1").partition(" ")
     if len(shown) > 1 or kind.lower() != "bearer" or not token.strip():
         raise _unauthorized("send one header 'Authorization: Bearer' with an API key", _CHALLENGE)
     return token.strip()
 
 
-def _check_owner(headers: Headers, holder: Holder) -> None:
-    label = headers.get(OWNER_HEADER)
+def _check_owner(scope: Request, holder: Holder) -> None:
+    label = header(scope, OWNER_HEADER.lower().encode())
     if label is not None and label != holder.owner:
         detail = f"the key belongs to another owner than {OWNER_HEADER} says; leave that header out"
         raise Refused(403, "foreign_owner", "The owner isn't yours", detail)

@@ -19,6 +19,7 @@ MAX_DEPTH = 64
 
 _KEPT = "payload"
 _KEPT_NAME = f'"{_KEPT}"'
+_BLANKS = " \t\n\r"
 _BLANK = re.compile(r"[ \t\n\r]*")
 _COLON = re.compile(r"[ \t\n\r]*:[ \t\n\r]*")
 _AFTER = re.compile(r"[ \t\n\r]*([,\]])[ \t\n\r]*")
@@ -148,6 +149,8 @@ def _object(text: str, start: int, depth: int) -> tuple[Document, int]:
     # Without escapes, a name that stands there once can only be that of the member.
     plain = not escaped and text.count(_KEPT_NAME, start, end) == 1
     first = _past_colon(text, text.index(_KEPT_NAME, start) + len(_KEPT_NAME)) if plain else _kept_at(text, start)
+    if next(reversed(fields)) == _KEPT:  # nothing but a brace follows
+        return Document(fields, text[first : end - 1].rstrip(_BLANKS).encode()), end
     return Document(fields, text[first : _DECODE(text, first)[1]].encode()), end
 
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mainspring.api.composing import Timing, task_of, timing_of
+from mainspring.api.composing import Pattern, Timing
 from mainspring.api.document import Document
 from mainspring.api.finding import allowed, first_run, found_job, live_runs
 from mainspring.api.lanes import Lanes
 from mainspring.api.preconditions import Check
 from mainspring.api.representation import shown_job
-from mainspring.api.requests import InvalidFields, JobRequest, read_as, read_request
+from mainspring.api.requests import SCHEDULE_ALIAS, InvalidFields, JobRequest, read_as, read_request
 from mainspring.api.schemas.jobs import FIXED, JobUpdate
 from mainspring.api.steering import TRIES
 from mainspring.api.submission import MAX_INLINE
@@ -113,6 +113,8 @@ class Editing:
         given = document.fields
         _refuse_fixed(given, shown)
         fields = {name: value for name, value in shown.items() if name not in FIXED}
+        if SCHEDULE_ALIAS in given:
+            del fields["schedule"]
         for name, value in given.items():
             nested = name in _NESTED and isinstance(value, dict)
             fields[name] = {**fields[name], **value} if nested else value
@@ -121,14 +123,15 @@ class Editing:
         request = read_request({name: value for name, value in fields.items() if name not in FIXED})
         moved = request.handler != job.task.handler or request.lane is None
         lane = await self._lanes.of(request) if moved else Lane(request.lane or "")
-        return _Merged(request, await self._task(request, document.payload, job.task, lane), timing_of(request))
+        pattern = Pattern.of(request)
+        return _Merged(request, await self._task(pattern, document.payload, job.task, lane), pattern.timing)
 
-    async def _task(self, request: JobRequest, payload: bytes | None, current: Task, lane: Lane) -> Task:
+    async def _task(self, pattern: Pattern, payload: bytes | None, current: Task, lane: Lane) -> Task:
         if payload is None:
-            return replace(task_of(request, current.payload, lane), blob=current.blob)
+            return replace(pattern.task(current.payload, lane), blob=current.blob)
         if len(payload) <= MAX_INLINE:
-            return task_of(request, payload, lane)
-        return replace(task_of(request, b"", lane), blob=await self._blobs.put(payload))
+            return pattern.task(payload, lane)
+        return replace(pattern.task(b"", lane), blob=await self._blobs.put(payload))
 
     async def _remove_standing(self, job: Job) -> bool:
         try:

@@ -4,14 +4,17 @@ A browser sends foreign pages' requests with their Origin, sends forms with a ty
 a foreign name when that name was made to resolve to our address. Each is refused before anything is read.
 """
 
+from functools import lru_cache
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mainspring.api.headers import header
 from mainspring.api.problems import problem
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_EMPTY = (None, "0")
+_JSON = "application/json"
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -26,7 +29,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer for the application, or let it answer."""
         if scope["type"] == "http" and scope["method"] not in _READING:
-            refusal = self._refusal(Headers(scope=scope))
+            refusal = self._refusal(scope)
             if refusal is not None:
                 status, code, detail = refusal
                 answer = problem(status, code, "The request was refused", detail)
@@ -34,16 +37,16 @@ class Guard:
                 return
         await self._app(scope, receive, send)
 
-    def _refusal(self, headers: Headers) -> tuple[int, str, str] | None:
-        host = headers.get("host", "")
+    def _refusal(self, scope: Scope) -> tuple[int, str, str] | None:
+        host = header(scope, b"host") or ""
         if self._hosts is not None and _name(host) not in self._hosts:
             return 403, "foreign_host", f"this server doesn't answer to the name {host!r}"
-        origin = headers.get("origin")
+        origin = header(scope, b"origin")
         if origin is not None and _place(origin) != host:
             return 403, "foreign_origin", f"pages of {origin!r} may not change anything here"
-        has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
-        media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if has_body and media_type != "application/json":
+        has_body = header(scope, b"content-length") not in _EMPTY or header(scope, b"transfer-encoding") is not None
+        media_type = header(scope, b"content-type") or ""
+        if has_body and media_type != _JSON and media_type.partition(";")[0].strip().lower() != _JSON:
             return 415, "unsupported_media_type", "send the body as application/json"
         return None
 
@@ -55,6 +58,7 @@ def _place(origin: str) -> str | None:
         return None
 
 
+@lru_cache(maxsize=64)
 def _name(host: str) -> str:
     try:
         return urlsplit(f"//{host}").hostname or ""

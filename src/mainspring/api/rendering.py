@@ -3,34 +3,35 @@
 Jobs that are submitted in numbers differ in little; what they have in common is written once and remembered.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
+from mainspring.api.composing import Pattern
 from mainspring.api.document import write_json
 from mainspring.api.representation import exceptions_of, how, instant, shown_job, when
-from mainspring.api.stored import PLAIN, stored_record
+from mainspring.api.stored import stored_record
 from mainspring.api.words import SCHEDULED
 from mainspring.domain.ids import Lane
-from mainspring.domain.job import NewJob, Terms
-from mainspring.domain.retry import RetryPolicy
+from mainspring.domain.job import NewJob
 from mainspring.domain.run import NewRun
-from mainspring.domain.task import Task
 
-_REMEMBERED = 4096
-
-
-class _Terms(NamedTuple):
-    description: bytes
-    when: bytes
-    exceptions: bytes
+_REMEMBERED = 1024
 
 
-def stored_text(item: NewRun | NewJob, at: datetime, payload: bytes | None) -> bytes:
-    """The job that *item* became at the store's *at*; *payload* is its text, or None to leave it out."""
-    if isinstance(item, NewJob) or payload is None:
+class _Frame(NamedTuple):
+    """What stands before and after the payload."""
+
+    before: bytes
+    after: bytes
+
+
+def stored_text(item: NewRun | NewJob, at: datetime, payload: bytes, pattern: Pattern) -> bytes:
+    """The job that *item* of that *pattern* became at the store's *at*; *payload* is its text."""
+    if isinstance(item, NewJob):
         return write_json(shown_job(stored_record(item, at), payload))
-    task, terms = item.task, _terms(item.spec)
+    frame = _frame(pattern, item.owner, item.task.lane)
     due = at + item.due if isinstance(item.due, timedelta) else item.due
     created = _moment(at)
     return b"".join(
@@ -38,23 +39,10 @@ def stored_text(item: NewRun | NewJob, at: datetime, payload: bytes | None) -> b
             b'{"id":"',
             str(item.id).encode(),
             b'","key":',
-            b"null" if item.key is None else _string(item.key.text),
-            b',"name":',
-            _string(item.name),
-            b',"description":',
-            terms.description,
-            b',"handler":',
-            _string(task.handler),
-            b',"payload":',
+            b"null" if item.key is None else write_json(item.key.text),
+            frame.before,
             payload,
-            terms.when,
-            _how(task.priority, task.timeout, task.retry, task.lane),
-            terms.exceptions,
-            b',"owner":',
-            _string(item.owner),
-            b',"project_id":',
-            _string(item.project),
-            _STATUS,
+            frame.after,
             _moment(due),
             b',"created_at":',
             created,
@@ -65,27 +53,19 @@ def stored_text(item: NewRun | NewJob, at: datetime, payload: bytes | None) -> b
     )
 
 
-_STATUS = f',"status":"{SCHEDULED}","next_run_time":'.encode()
-
-
 @lru_cache(maxsize=_REMEMBERED)
-def _terms(spec: bytes | None) -> _Terms:
-    terms = PLAIN if spec is None else Terms.from_json(spec)
-    return _Terms(
-        description=write_json(terms.description),
-        when=_members(when(terms, one_shot=True)),
-        exceptions=_members(exceptions_of(terms)),
-    )
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _how(priority: int, timeout: timedelta, retry: RetryPolicy, lane: Lane) -> bytes:
-    return _members(how(Task(handler="", priority=priority, timeout=timeout, retry=retry, lane=lane)))
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _string(text: str) -> bytes:
-    return write_json(text)
+def _frame(pattern: Pattern, owner: str, lane: Lane) -> _Frame:
+    request, terms = pattern.request, pattern.timing.terms
+    before = {"name": request.name, "description": request.description, "handler": request.handler}
+    after = {
+        **when(terms, one_shot=True),
+        **how(pattern.task(b"", lane)),
+        **exceptions_of(terms),
+        "owner": owner,
+        "project_id": request.project_id,
+        "status": SCHEDULED,
+    }
+    return _Frame(_members(before) + b',"payload":', _members(after) + b',"next_run_time":')
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -93,5 +73,5 @@ def _moment(moment: datetime) -> bytes:
     return write_json(instant(moment))
 
 
-def _members(members: dict[str, object]) -> bytes:
+def _members(members: Mapping[str, object]) -> bytes:
     return b"," + write_json(members)[1:-1]

@@ -11,6 +11,7 @@ from mainspring.errors import Invalid
 
 DAY_MS = 86_400_000
 MAX_RETRIES = 1000
+SCHEDULE_ALIAS = "scheduleTimeJobs"
 
 _PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 
@@ -59,7 +60,10 @@ class JobRequest(Strict):
     name: Line = ""
     description: Annotated[str, StringConstraints(max_length=10_000)] = ""
     key: Annotated[Label | None, Field(validation_alias=AliasChoices("key", "jobId"))] = None
-    schedule: Annotated[str, StringConstraints(max_length=1000)] | None = None
+    schedule: Annotated[
+        Annotated[str, StringConstraints(max_length=1000)] | None,
+        Field(validation_alias=AliasChoices("schedule", SCHEDULE_ALIAS)),
+    ] = None
     timezone: Annotated[str, StringConstraints(min_length=1, max_length=100)] = "UTC"
     starts_at: Annotated[str, StringConstraints(max_length=100)] | None = None
     priority: Annotated[int, Field(ge=0, le=100)] = 50

@@ -4,15 +4,16 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from mainspring.api.coalescer import Coalescer
-from mainspring.api.composing import compose, with_blob
+from mainspring.api.composing import Pattern, compose, with_blob
 from mainspring.api.document import Document, read_object, write_json
 from mainspring.api.lanes import Lanes
+from mainspring.api.patterns import meaning, pattern_of
 from mainspring.api.rendering import stored_text
 from mainspring.api.representation import shown_job
-from mainspring.api.requests import InvalidFields, JobRequest, read_request
+from mainspring.api.requests import InvalidFields
 from mainspring.domain.ids import DEFAULT_OWNER, RANDOM_BITS, JobId, Lane
 from mainspring.domain.job import NewJob
 from mainspring.domain.run import Key, NewRun
@@ -30,14 +31,17 @@ _AT_ONCE = 100
 """How many of a batch are worked on before others get a turn, and how many reads are under way at a time."""
 
 Item = NewRun | NewJob
+_Text = tuple[bytes, Pattern]
+"""What the store needn't say again: a payload, and what the job has in common with others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(NamedTuple):
     """A request with its payload as it was written, and who sent it."""
 
-    request: JobRequest
+    pattern: Pattern
     payload: bytes
+    value: Any
+    """What the payload says."""
     owner: str
     key: str | None
     at_start: bool = False
@@ -53,24 +57,25 @@ class Submission:
         cls, document: Document, *, owner: str | None = None, key: str | None = None, at_start: bool = False
     ) -> "Submission":
         """The same from an object that was read."""
-        request = read_request(document.fields)
+        fields = document.fields
+        pattern = pattern_of(fields)
         return cls(
-            request,
+            pattern,
             b"null" if document.payload is None else document.payload,
-            _agreed("owner", request.owner, owner) or DEFAULT_OWNER,
-            _agreed("key", request.key, key),
+            fields.get("payload"),
+            _agreed("owner", pattern.request.owner, owner) or DEFAULT_OWNER,
+            _agreed("key", fields.get("key", pattern.request.key), key),
             at_start,
         )
 
     @property
     def digest(self) -> bytes:
         """Equal for bodies that mean the same, however they are written."""
-        fields = self.request.model_dump(exclude={"key", "owner"})
-        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).digest()
+        value = json.dumps(self.value, sort_keys=True).encode()
+        return hashlib.sha256(b"\0".join((meaning(self.pattern), value))).digest()
 
 
-@dataclass(frozen=True, slots=True)
-class Submitted:
+class Submitted(NamedTuple):
     """A job that is stored, and whether it is new."""
 
     id: JobId
@@ -97,34 +102,37 @@ class Submissions:
 
     async def submit(self, submission: Submission) -> Submitted:
         """Store it once; a repeated key answers with the first job, or raises KeyConflict for another body."""
-        item = await self._with_payload_aside(await self._composed(submission), submission.payload)
+        item = self._composed(submission, await self._lane(submission))
+        item = await self._with_payload_aside(item, submission.payload)
         added = await self._adding.put(item)
         if added.kind is Addition.CONFLICT:
             raise KeyConflict(_conflict(item, added))
-        return _created(item, submission.payload, added) or await self._existing(item, added)
+        created = _created(item, submission.payload, submission.pattern, added)
+        return created or await self._existing(item, added)
 
     async def submit_all(self, batch: Iterable[Document], owner: str | None) -> Sequence[Submitted]:
         """Store all or nothing, answered in their order; InvalidFields names what is wrong by its index."""
-        items, payloads = await self._validated(batch, owner)
-        for index, payload in enumerate(payloads):
+        items, texts = await self._validated(batch, owner)
+        for index, (payload, _) in enumerate(texts):
             if len(payload) > MAX_INLINE:
                 items[index] = await self._with_payload_aside(items[index], payload)
         answers = await self._work.add(items, together=True)
         for index, (item, added) in enumerate(zip(items, answers, strict=True)):
             if added.kind is Addition.CONFLICT:
                 raise KeyConflict(f"jobs.{index}: {_conflict(item, added)}; nothing was stored")
-        return await self._all_submitted(items, payloads, answers)
+        return await self._all_submitted(items, texts, answers)
 
-    async def _validated(self, batch: Iterable[Document], owner: str | None) -> tuple[list[Item], list[bytes]]:
-        """What to store, and the payloads; no more than that is kept of what was read."""
+    async def _validated(self, batch: Iterable[Document], owner: str | None) -> tuple[list[Item], list[_Text]]:
+        """What to store, and what to answer with; no more than that is kept of what was read."""
         items: list[Item] = []
-        payloads: list[bytes] = []
+        texts: list[_Text] = []
         faults: dict[str, str] = {}
         for index, document in enumerate(batch):
             try:
                 submission = Submission.of(document, owner=owner)
-                items.append(await self._composed(submission))
-                payloads.append(submission.payload)
+                lane = self._lanes.at_hand(submission.pattern.request) or await self._lane(submission)
+                items.append(self._composed(submission, lane))
+                texts.append((submission.payload, submission.pattern))
             except Invalid as error:
                 faults.update(_faults(index, error))
             if len(faults) >= MAX_FAULTS:
@@ -133,26 +141,32 @@ class Submissions:
                 await asyncio.sleep(0)
         if faults:
             raise InvalidFields(faults)
-        return items, payloads
+        return items, texts
 
     async def _all_submitted(
-        self, items: Sequence[Item], payloads: Sequence[bytes], answers: Sequence[Added]
+        self, items: Sequence[Item], texts: Sequence[_Text], answers: Sequence[Added]
     ) -> Sequence[Submitted]:
         found: list[Submitted] = []
         for start in range(0, len(items), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
-            known = list(map(_created, items[part], payloads[part], answers[part]))
+            known = [
+                _created(item, payload, pattern, added)
+                for item, (payload, pattern), added in zip(items[part], texts[part], answers[part], strict=True)
+            ]
             missing = [index for index, created in enumerate(known, start) if created is None]
             asked = [self._existing(items[index], answers[index]) for index in missing]
             looked_up = iter(await asyncio.gather(*asked))
             found.extend(created or next(looked_up) for created in known)
         return found
 
-    async def _composed(self, submission: Submission) -> Item:
-        lane = self._lanes.at_hand(submission.request) or await self._lanes.of(submission.request)
+    async def _lane(self, submission: Submission) -> Lane:
+        request = submission.pattern.request
+        return self._lanes.at_hand(request) or await self._lanes.of(request)
+
+    def _composed(self, submission: Submission, lane: Lane) -> Item:
         key = None if submission.key is None else Key(text=submission.key, body=submission.digest)
         return compose(
-            submission.request,
+            submission.pattern,
             payload=submission.payload,
             owner=submission.owner,
             key=key,
@@ -179,12 +193,12 @@ class Submissions:
         return Submitted(job.id, job.owner, job.version, text, added.kind is Addition.CREATED)
 
 
-def _created(item: Item, payload: bytes, added: Added) -> Submitted | None:
+def _created(item: Item, payload: bytes, pattern: Pattern, added: Added) -> Submitted | None:
     """The answer for a new job, if the store said enough to give it."""
     if added.kind is not Addition.CREATED or added.at is None:
         return None
     owner = item.owner if isinstance(item, NewRun) else item.job.owner
-    return Submitted(JobId(added.id), owner, 1, stored_text(item, added.at, payload), created=True)
+    return Submitted(JobId(added.id), owner, 1, stored_text(item, added.at, payload, pattern), created=True)
 
 
 def _key(item: Item) -> str | None:

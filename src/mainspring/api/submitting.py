@@ -11,10 +11,10 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mainspring.api.body import read_body, receive_body
-from mainspring.api.caller import Caller, Requester, caller_of
+from mainspring.api.caller import Caller, Requester, caller_of_scope
 from mainspring.api.document import read_objects, write_json
 from mainspring.api.operations import operation, request_body, responses
 from mainspring.api.preconditions import tag
@@ -49,24 +49,38 @@ class SubmitJob:
             return
         scope["endpoint"] = self
         try:
-            response = await self._respond(scope, receive)
+            submitted = await self._submitted(scope, receive)
         except MainspringError as error:
             response = problem_of(error)
         except HTTPException as refusal:
             response = refused(refusal)
         except ClientDisconnect:
             return
+        else:
+            await send(_start(submitted))
+            await send({"type": "http.response.body", "body": submitted.text})
+            return
         await response(scope, receive, send)
 
-    async def _respond(self, scope: Scope, receive: Receive) -> Response:
-        caller = caller_of(Request(scope))
+    async def _submitted(self, scope: Scope, receive: Receive) -> Submitted:
+        caller = caller_of_scope(scope)
         key = _key(scope)
         body = await receive_body(scope, receive)
         submitted = await self._submissions.submit(Submission.read(body, owner=caller.visible, key=key))
         if submitted.created:
             await note_creation(self._trail, caller, submitted)
-        headers = {"Location": f"{PATH}/{submitted.id}", "ETag": tag(submitted.version, submitted.text)}
-        return Response(submitted.text, 201 if submitted.created else 200, headers, media_type="application/json")
+        return submitted
+
+
+def _start(submitted: Submitted) -> Message:
+    """How the answer begins."""
+    headers = [
+        (b"location", f"{PATH}/{submitted.id}".encode()),
+        (b"etag", tag(submitted.version, submitted.text).encode()),
+        (b"content-length", str(len(submitted.text)).encode()),
+        (b"content-type", b"application/json"),
+    ]
+    return {"type": "http.response.start", "status": 201 if submitted.created else 200, "headers": headers}
 
 
 def submit_operation() -> dict[str, Any]:

@@ -5,7 +5,7 @@ Like the statistics of a window it is counted from the executions themselves, an
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -27,6 +27,7 @@ from mainspring.domain.run import Run, State
 from mainspring.ports.views import RunFilter, Views
 
 MOST_STEPS = 400
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ENDED = [word for word, state in EXECUTION_STATES.items() if state not in (State.WAITING, State.RUNNING)]
 
 
@@ -56,10 +57,13 @@ def timeline_router(ports: ApiPorts) -> APIRouter:
 
 
 async def timeline(views: Views, window: str, steps: int, where: RunFilter) -> dict[str, Any]:
-    """The last *window* in so many *steps*, oldest first."""
+    """The last *window* in so many *steps*, oldest first.
+
+    Steps begin at whole multiples of their length, the last one being under way: asked again, they are the same ones.
+    """
     until = await views.now()
-    length = read_window(window)
-    since, step = until - length, length / steps
+    step = read_window(window) / steps
+    since = until - (until - _EPOCH) % step - step * (steps - 1)
     runs, complete = await due_since(views, since, where)
     covered = since if complete or not runs else max(since, moment_of(runs[-1].id))
     ended: list[list[Run]] = [[] for _ in range(steps)]

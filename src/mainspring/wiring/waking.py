@@ -75,8 +75,8 @@ class WakingWork:
     async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:
         """As `Work.add`."""
         answers = await self._work.add(items, together=together)
-        stored = (item for item, answer in zip(items, answers, strict=True) if answer.kind is Addition.CREATED)
-        self._waker.wake([topic for item in stored for topic in self._topics(item)])
+        stored = [item for item, answer in zip(items, answers, strict=True) if answer.kind is Addition.CREATED]
+        self._waker.wake(self._topics(stored))
         return answers
 
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
@@ -108,11 +108,16 @@ class WakingWork:
         """As `Work.next_wake`."""
         return await self._work.next_wake(lanes)
 
-    def _topics(self, item: NewRun | NewJob) -> Sequence[str]:
-        if isinstance(item, NewJob):
-            return [TIMETABLE]
-        delay = item.due - self._clock.now() if isinstance(item.due, datetime) else item.due
-        return [lane_topic(item.task.lane)] if delay <= SOON else []
+    def _topics(self, items: Sequence[NewRun | NewJob]) -> Sequence[str]:
+        now = self._clock.now()
+        lanes: dict[Lane, None] = {}
+        for item in items:
+            if isinstance(item, NewRun) and item.task.lane not in lanes:
+                delay = item.due - now if isinstance(item.due, datetime) else item.due
+                if delay <= SOON:
+                    lanes[item.task.lane] = None
+        standing = [TIMETABLE] if any(isinstance(item, NewJob) for item in items) else []
+        return [*map(lane_topic, lanes), *standing]
 
 
 class WakingTimetable:
