@@ -49,13 +49,20 @@ def test_uniform_numbers_fill_the_unit_interval() -> None:
     assert max(values) > 0.95
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # which is what this is about
 def test_a_forked_child_draws_its_own_bits() -> None:
     random = SystemRandom()
     random.bits(8)
-    random._process -= 1  # as if the block had been drawn by our parent
-    block = random._block
-    random.bits(8)
-    assert random._block != block
+    theirs, ours = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(ours, random.bits(64).to_bytes(8, "big"))
+        os._exit(0)
+    os.waitpid(child, 0)
+    drawn = os.read(theirs, 8)
+    os.close(ours)
+    os.close(theirs)
+    assert int.from_bytes(drawn, "big") != random.bits(64)
 
 
 async def test_threads_return_and_raise(tasks: SystemTasks) -> None:
