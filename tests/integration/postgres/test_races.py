@@ -237,6 +237,7 @@ class Storm:
 
     def __init__(self, runs: Sequence[RunId]) -> None:
         self._runs = runs
+        self._held: set[RunId] = set()
         self.over = asyncio.Event()
         self.handed_over: list[tuple[RunId, int]] = []
         self.succeeded: list[RunId] = []
@@ -248,7 +249,11 @@ class Storm:
             lanes = random.sample(LANES, random.randint(1, len(LANES)))
             attempts = (await store.work.claim(session, lanes, random.randint(1, 60))).attempts
             self.handed_over += [(attempt.run_id, attempt.fence) for attempt in attempts]
+            taken = {attempt.run_id for attempt in attempts}
+            assert self._held.isdisjoint(taken), "a run is in two pairs of hands"
+            self._held |= taken
             verdicts = [verdict(attempt, random.choice(STORMY)) for attempt in attempts]
+            self._held -= taken  # from here on, somebody else may claim them
             for told, answer in zip(verdicts, await store.work.settle(verdicts), strict=True):
                 if told.state is State.SUCCEEDED and answer is Settled.ACCEPTED:
                     self.succeeded.append(told.run_id)
