@@ -185,6 +185,15 @@ async def test_several_may_prune_at_once(postgres_url: str, engine: Engine, upke
     assert len(await tables(engine)) == 9
 
 
+async def test_a_week_that_another_process_takes_out_is_left_to_it(
+    engine: Engine, upkeep: PostgresUpkeep, other: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    await a_week(engine, 20)
+    assert await other.fetchval(load("partitions")["turn"])
+    assert await prune_all(upkeep) == 0
+    assert await kept(engine) == 10
+
+
 async def test_what_hangs_on_forgotten_runs_goes_with_them(engine: Engine, upkeep: PostgresUpkeep) -> None:
     await a_week(engine, 20, runs=1)
     (run,) = [row[0] for row in await engine.fetch("SELECT id FROM history")]
