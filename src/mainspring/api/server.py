@@ -42,6 +42,7 @@ class Server:
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                proxy_headers=False,  # nothing here depends on where a request came from
                 backlog=BACKLOG,
                 timeout_graceful_shutdown=GRACE,
             )
