@@ -1,28 +1,26 @@
 """Real processes on one store, ended by kill -9 or stopped in their tracks."""
 
-import asyncio
 import os
 import random
 import shutil
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from mainspring.adapters.files.journal import FileJournal
 from mainspring.domain.ids import RunId, new_job_id
 from mainspring.domain.job import Job, NewJob, Overlap, Terms
 from mainspring.domain.reschedule import scheduled
-from mainspring.domain.run import NewRun, Run, State
+from mainspring.domain.run import NewRun, State
 from mainspring.domain.task import Task
-from mainspring.ports.journal import Finished
 from mainspring.ports.views import Cursor, RunFilter
 from mainspring.wiring.stores import Store
-from tests.scenarios.serve.processes import PATIENCE, Place, Running, mainspring, stored
+from tests.scenarios.kill.watching import diary, journalled, until_ended, until_noted, until_nothing_lives
+from tests.scenarios.serve.processes import Place, Running, mainspring, stored
 
 SHORT_LIVES = ("--worker-ttl-seconds", "2")
 RUNS = 3_000
@@ -41,43 +39,6 @@ def new_run(handler: str) -> NewRun:
     return NewRun(id=RunId(identifier), job_id=identifier, task=Task(handler=handler))
 
 
-def diary(folder: Path) -> list[str]:
-    path = folder / "diary"
-    return path.read_text().splitlines() if path.exists() else []
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Neither files nor other processes' stores tell when they change: look again until it is so."""
-    async with asyncio.timeout(PATIENCE):
-        while not await condition():  # noqa: ASYNC110 - there is no event to wait for
-            await asyncio.sleep(0.005)
-
-
-async def until_noted(folder: Path, lines: int) -> None:
-    async def noted() -> bool:
-        return len(diary(folder)) >= lines
-
-    await until(noted)
-
-
-async def until_ended(store: Store, run_id: RunId) -> Run:
-    async def ended() -> bool:
-        run = await store.views.run(run_id)
-        return run is not None and run.state.terminal
-
-    await until(ended)
-    run = await store.views.run(run_id)
-    assert run is not None
-    return run
-
-
-async def until_nothing_lives(store: Store) -> None:
-    async def nothing_lives() -> bool:
-        return not any(tally.live for tally in (await store.views.figures()).tallies)
-
-    await until(nothing_lives)
-
-
 def worker(place: Place, name: str) -> AbstractAsyncContextManager[Running]:
     return mainspring(place, "worker", "--app", "diary", "--worker-name", name, *SHORT_LIVES)
 
@@ -88,17 +49,14 @@ async def test_a_worker_killed_under_load_loses_nothing_and_repeats_nothing_that
     runs = [new_run("diary.note") for _ in range(RUNS)]
     await store.work.add(runs)
     chance = random.Random(11)
-    journalled: list[tuple[int, frozenset[str]]] = []
+    kept: list[tuple[int, frozenset[str]]] = []
     for kill in range(1, KILLS + 1):
         async with worker(place, "w") as running:
             goal = RUNS * kill // (KILLS + 2) + chance.randrange(50)
             await until_noted(place.folder, goal)
             running.process.kill()
             await running.ended()
-        journal = FileJournal(place.folder / "data" / "journal", "w")
-        noted = frozenset(str(note.verdict.run_id) for note in journal.replay() if isinstance(note, Finished))
-        journal.close()
-        journalled.append((len(diary(place.folder)), noted))
+        kept.append((len(diary(place.folder)), journalled(place.folder, "w")))
     async with worker(place, "w") as running:
         await until_nothing_lives(store)
         running.terminate()
@@ -108,7 +66,7 @@ async def test_a_worker_killed_under_load_loses_nothing_and_repeats_nothing_that
     calls = Counter(lines)
     assert set(calls) == {str(run.id) for run in runs}, "every run had its effect"
     assert sum(calls.values()) - len(calls) <= KILLS, "at most one finished run is repeated per kill"
-    for so_far, noted in journalled:
+    for so_far, noted in kept:
         assert not noted & set(lines[so_far:]), "what was noted as finished is never repeated"
 
 
