@@ -67,10 +67,10 @@ def _item(job: NewJob, owner: str | None) -> dict[str, Any]:
     body = {"payload": None, **job.body}
     payload = json.dumps(body["payload"], ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     submission = Submission.of(Document(body, payload), owner=owner)
-    request = submission.request
+    request = submission.pattern.request
     now = datetime.now(UTC)
     item = compose(
-        request,
+        submission.pattern,
         payload=payload,
         owner=submission.owner,
         key=None if submission.key is None else Key(text=submission.key, body=submission.digest),
