@@ -31,15 +31,17 @@ async def test_a_batch_is_answered_in_its_order(api: Api) -> None:
 
 
 async def test_an_empty_batch_is_no_fault(api: Api) -> None:
-    assert await api.post(BATCH, 201, json={"jobs": []}) == {"items": []}
+    assert await api.post(BATCH, 201, json={"jobs": []}) == {"items": [], "existing": []}
 
 
 async def test_repeated_keys_answer_the_first_job(api: Api) -> None:
     batch = {"jobs": [{**JOB, "key": "a"}, {**JOB, "key": "a"}, {**JOB, "key": "b"}]}
-    first = [job["id"] for job in (await api.post(BATCH, 201, json=batch))["items"]]
-    assert (first[0] == first[1], first[0] == first[2]) == (True, False)
-    assert [job["id"] for job in (await api.post(BATCH, 201, json=batch))["items"]] == first
-    assert len((await api.get(JOBS))["items"]) == 2
+    answer = await api.post(BATCH, 201, json=batch)
+    first = [job["id"] for job in answer["items"]]
+    assert (first[0] == first[1], first[0] == first[2], answer["existing"]) == (True, False, [1])
+    again = await api.post(BATCH, 201, json={"jobs": [JOB, *batch["jobs"]]})
+    assert ([job["id"] for job in again["items"][1:]], again["existing"]) == (first, [1, 2, 3])
+    assert len((await api.get(JOBS))["items"]) == 3
 
 
 async def test_a_key_that_stands_for_another_body_stores_nothing(api: Api) -> None:

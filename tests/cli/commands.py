@@ -2,10 +2,11 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,14 @@ class Command:
         said = Said(code=int(ended.value.code or 0), out=captured.out, err=captured.err)
         assert said.code == code, said
         return said
+
+
+def payloads(data: Path) -> set[str]:
+    """What is stored there as the payloads of all jobs, to the letter."""
+    (file,) = data.glob("*.db")
+    with closing(sqlite3.connect(file)) as stored:
+        rows = stored.execute("SELECT payload FROM job UNION ALL SELECT payload FROM queue")
+        return {payload.decode() for (payload,) in rows}
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands import Command, typed
+from tests.cli.commands import Command, payloads, typed
 
 GOOD: dict[str, Any] = {"handler": "test.echo", "schedule": "on-demand"}
 
@@ -21,8 +21,8 @@ def number_of_jobs(command: Command) -> int:
 @pytest.mark.slow
 def test_five_thousand_lines_imported_twice_are_five_thousand_jobs(on_store: Command, tmp_path: Path) -> None:
     file = written(tmp_path / "jobs.jsonl", *({**GOOD, "payload": number} for number in range(5000)))
-    for _ in range(2):
-        assert on_store("import", str(file)).out == "5,000 jobs of 5,000 lines are stored\n"
+    assert on_store("import", str(file)).out == "5,000 jobs of 5,000 lines are stored\n"
+    assert on_store("import", str(file)).out == "5,000 jobs of 5,000 lines are stored, 5,000 of them from before\n"
     jobs = on_store("job", "list", "--all", "--json").lines()
     assert sorted(job["payload"] for job in jobs) == list(range(5000))
 
@@ -85,3 +85,18 @@ def test_a_pipe_can_be_imported(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_named(on_store: Command) -> None:
     assert "nowhere.jsonl can't be read" in on_store("import", "nowhere.jsonl", code=2).err
+
+
+def test_new_jobs_are_told_from_those_that_were_there(on_store: Command, tmp_path: Path) -> None:
+    first = {**GOOD, "key": "first"}
+    on_store("import", str(written(tmp_path / "one.jsonl", first)))
+    summary = on_store("import", str(written(tmp_path / "two.jsonl", GOOD, first, GOOD)), "--json").json()
+    assert (summary["stored"], summary["new"], summary["existing"]) == (3, 2, 1)
+
+
+def test_payloads_arrive_as_they_were_written(on_store: Command, tmp_path: Path) -> None:
+    texts = ['{"b": 1.10,  "a": 1e2}', "2.50", "-0.0", "12345678901234567890.123456789"]
+    lines = [f'{{"handler": "test.echo", "schedule": "on-demand", "payload": {text} }}' for text in texts]
+    lines.append('{"handler": "test.echo", "key": null, "payload": 3.30}')
+    on_store("import", str(written(tmp_path / "jobs.jsonl", *lines)))
+    assert payloads(tmp_path / "data") == {*texts, "3.30"}

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.cli.commands import Command, typed
+from tests.cli.commands import Command, payloads, typed
 
 ECHO = ("job", "add", "test.echo")
 
@@ -64,6 +64,13 @@ def test_the_same_key_adds_one_job(on_store: Command) -> None:
 def test_a_payload_is_json_or_a_file(on_store: Command, tmp_path: Path, text: str, value: object) -> None:
     (tmp_path / "value.json").write_text('{"a": [1, null]}')
     assert on_store(*ECHO, "--payload", text, "--json").json()["payload"] == value
+
+
+def test_a_payload_arrives_as_it_was_written(on_store: Command, tmp_path: Path) -> None:
+    identity = on_store(*ECHO, "--payload", ' {"b": 1.10,  "a": 1e2}\n', "--json").json()["id"]
+    assert payloads(tmp_path / "data") == {'{"b": 1.10,  "a": 1e2}'}
+    on_store("job", "edit", identity, "--payload", "2.50")
+    assert payloads(tmp_path / "data") == {"2.50"}
 
 
 def test_a_payload_can_come_from_the_standard_input(tmp_path: Path) -> None:

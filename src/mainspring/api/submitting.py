@@ -124,7 +124,9 @@ def batch_router(services: Services) -> APIRouter:
                 caller, "job.create_batch", "jobs", owner=created[0].owner, after=_account(created)
             )
         items = b",".join([each.text for each in submitted])
-        return Response(b'{"items":[' + items + b"]}", 201, media_type="application/json")
+        existing = write_json([index for index, each in enumerate(submitted) if not each.created])
+        text = b"".join((b'{"items":[', items, b'],"existing":', existing, b"}"))
+        return Response(text, 201, media_type="application/json")
 
     @router.api_route("/batch", methods=["GET", "PUT", "PATCH", "DELETE"], include_in_schema=False)
     async def refuse_other_methods() -> Response:

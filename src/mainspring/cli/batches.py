@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from mainspring.api.document import Raw, read_object, write_json
 from mainspring.cli.server import Server
 from mainspring.cli.values import strict_json
 from mainspring.client.errors import ApiError, Conflict, Invalid
@@ -28,7 +29,6 @@ _PLACE = re.compile(r"jobs\.(\d+)(?:\.|: |$)(.*)", re.DOTALL)
 
 Fault = tuple[int, str]
 """A line's number, and what is wrong with it."""
-Job = dict[str, Any]
 
 
 class Lines:
@@ -78,6 +78,8 @@ class Import:
         """How many there are, once their form was looked at."""
         self.stored = 0
         """Jobs that are in the store now, by this import or an earlier try."""
+        self.existing = 0
+        """Those of them that were there before."""
         self._lines = lines
         self._size = size
 
@@ -99,12 +101,14 @@ class Import:
         task = progress.add_task("import", total=self.lines)
         for batch in self._batches():
             try:
-                await server.send("POST", "/jobs/batch", {"jobs": [job for _, job in batch]})
+                body = b'{"jobs":[' + b",".join([job for _, job in batch]) + b"]}"
+                answer = await server.send("POST", "/jobs/batch", body)
             except (Conflict, Invalid) as error:
                 for fault in _faults(error, [number for number, _ in batch]):
                     yield fault
             else:
                 self.stored += len(batch)
+                self.existing += len(answer["existing"])
             progress.advance(task, len(batch))
 
     def progress(self, *, visible: bool) -> Progress:
@@ -124,6 +128,8 @@ class Import:
             "import": self.identity,
             "lines": self.lines,
             "stored": self.stored,
+            "new": self.stored - self.existing,
+            "existing": self.existing,
             "faults": [{"line": number, "detail": fault} for number, fault in faults],
         }
 
@@ -131,17 +137,19 @@ class Import:
         """What came of it, for people."""
         if checked and not faults:
             return f"all {self.lines:,} lines are JSON objects; nothing was sent"
-        if not faults:
-            return f"{self.stored:,} jobs of {self.lines:,} lines are stored"
         if not self.stored:
-            return "nothing was stored; correct the lines and repeat the import"
+            return "nothing was stored; correct the lines and repeat the import" if faults else "there is nothing in it"
+        before = f", {self.existing:,} of them from before" if self.existing else ""
+        stored = f"{self.stored:,} jobs of {self.lines:,} lines are stored{before}"
+        if not faults:
+            return stored
         return (
-            f"{self.stored:,} jobs of {self.lines:,} lines are stored, nothing of the batches with faults; correct "
-            f"those lines in their places and repeat with --resume {self.identity}"
+            f"{stored}; nothing of the batches with faults is: correct those lines in their places and repeat with "
+            f"--resume {self.identity}"
         )
 
-    def _batches(self) -> Iterator[list[tuple[int, Job]]]:
-        batch: list[tuple[int, Job]] = []
+    def _batches(self) -> Iterator[list[tuple[int, bytes]]]:
+        batch: list[tuple[int, bytes]] = []
         length = 0
         for number, line in self._lines:
             if batch and (len(batch) == self._size or length + len(line) > MOST_BYTES):
@@ -152,8 +160,8 @@ class Import:
         if batch:
             yield batch
 
-    def _job(self, number: int, line: bytes) -> Job:
-        """The job on a line, with a key; ValueError says what is wrong."""
+    def _job(self, number: int, line: bytes) -> bytes:
+        """The job on a line, with a key, and its payload as it was written; ValueError says what is wrong."""
         try:
             job = strict_json(line.decode("utf-8"))
         except UnicodeDecodeError as error:
@@ -162,9 +170,13 @@ class Import:
             raise ValueError(f"it isn't JSON: {error.msg} at position {error.pos}") from None
         if not isinstance(job, dict):
             raise ValueError("it isn't a JSON object")  # noqa: TRY004 - the file is wrong, not the program
+        try:
+            payload = read_object(line).payload
+        except InvalidInput as error:
+            raise ValueError(str(error)) from None
         if job.get("key") is None and job.get("jobId") is None:
             job["key"] = f"import-{self.identity}-{number}"
-        return job
+        return write_json(job if payload is None else {**job, "payload": Raw(payload)})
 
 
 def _faults(error: ApiError, numbers: list[int]) -> Iterator[Fault]:

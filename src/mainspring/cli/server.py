@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from mainspring.api.document import write_json
 from mainspring.client import Client
 from mainspring.client.requests import query
 
@@ -27,16 +28,20 @@ class Server(Client):
         self,
         method: str,
         path: str,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | bytes | None = None,
         *,
         key: str | None = None,
         version: int | None = None,
     ) -> Any:
-        """Ask for something; a *key* makes a repeat harmless, a *version* refuses to change another."""
+        """Ask for something, by a *body* or its text.
+
+        A *key* makes a repeat harmless, a *version* refuses to change another.
+        """
         headers = {} if key is None else {"Idempotency-Key": key}
         if version is not None:
             headers["If-Match"] = f'"{version}"'
-        return await self._connection.send(method, path, body=body, headers=headers)
+        text = body if body is None or isinstance(body, bytes) else write_json(body)
+        return await self._connection.send(method, path, body=text, headers=headers)
 
     async def listed(self, path: str, limit: int | None, **params: object) -> AsyncIterator[Mapping[str, Any]]:
         """The items of a list, page after page, at most *limit*."""

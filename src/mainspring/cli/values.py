@@ -7,23 +7,25 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from mainspring.api.document import Raw
 from mainspring.domain.schedule.duration import parse_duration
 from mainspring.domain.schedule.span import Span
 from mainspring.errors import Invalid, InvalidSchedule
 
 
-def payload_of(text: str) -> Any:
-    """The value of `--payload`: JSON, `@file` with JSON in it, or `-` for the standard input."""
+def payload_of(text: str) -> Raw:
+    """The text of `--payload`, as it was written: JSON, `@file` with JSON in it, or `-` for the standard input."""
     source, content = "--payload", text
     if text == "-":
         source, content = "the standard input", sys.stdin.read()
     elif text.startswith("@"):
         source, content = text[1:], _content(Path(text[1:]))
     try:
-        return strict_json(content)
+        strict_json(content)
     except ValueError as error:
         advice = "" if source != "--payload" else "; write a text in both quotes, '\"like this\"', a file as @file"
         raise Invalid(f"{source} isn't JSON: {error}{advice}", field="payload") from None
+    return Raw(content.strip().encode())
 
 
 def strict_json(text: str) -> Any:

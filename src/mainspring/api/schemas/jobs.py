@@ -88,6 +88,9 @@ class BatchAnswer(Shape):
     """The jobs of a batch, in its order."""
 
     items: list[Job]
+    existing: Annotated[
+        list[int], Field(description="Which of them, counted from 0, aren't new: their keys came before.")
+    ]
 
 
 def _as_an_update(schema: dict[str, Any]) -> None:

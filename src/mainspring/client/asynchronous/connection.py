@@ -57,7 +57,10 @@ class Connection:
         body: Any = None,
         headers: Mapping[str, str] | None = None,
     ) -> Any:
-        """Send it until it is answered; only for requests that do no harm when they arrive twice."""
+        """Send it until it is answered; only for requests that do no harm when they arrive twice.
+
+        A *body* of bytes is JSON already.
+        """
         request = self._request(method, path, params, body, headers)
         tries = 0
         while True:
@@ -112,10 +115,14 @@ class Connection:
     ) -> httpx.Request:
         content, merged = None, dict(headers or {})
         if body is not None:
-            # Python's own writer: integers of any size, and NaN is refused here and not by the server.
-            content = json.dumps(body, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+            content = body if isinstance(body, bytes) else _written(body)
             merged["Content-Type"] = "application/json"
         return self._http.build_request(method, PREFIX + path, params=params, content=content, headers=merged)
+
+
+def _written(body: Any) -> bytes:
+    """By Python's own writer: integers of any size, and NaN is refused here and not by the server."""
+    return json.dumps(body, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _words(error: httpx.TransportError) -> str:
