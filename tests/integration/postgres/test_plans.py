@@ -98,6 +98,8 @@ async def test_the_plans_are_right_however_many_runs_wait(postgres_url: str, run
         assert indexes(plans[name]) == {"queue_pkey"}, f"{name} takes another way than by id: {plans[name]}"
     for name in FED_WITH_ARRAYS:
         assert "Nested Loop" not in plans[name], f"{name} compares each row with each item: {plans[name]}"
+    for name in ("add", "succeed", "succeed_with"):
+        assert "hashed SubPlan" in plans[name], f"{name} goes through a list for each row: {plans[name]}"
     for name in BOUNDED:
         pruned = sum(map(int, re.findall(r"Subplans Removed: (\d+)", plans[name])))
         assert pruned >= PARTITIONS - 2, f"{name} looks at weeks that don't come into question: {plans[name]}"
