@@ -9,7 +9,6 @@ import hmac
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 import structlog
@@ -58,7 +57,7 @@ class KeyRing:
             if hmac.compare_digest(known, digest):
                 return Holder(owner=owner, scope=Scope.ADMIN, actor="key:settings")
         key = await self._stored(text, digest)
-        if key is None or not hmac.compare_digest(key.digest, digest) or _ended(key, self._clock.now()):
+        if key is None or not hmac.compare_digest(key.digest, digest) or not key.valid(self._clock.now()):
             return None
         self._uses.note(key.id)
         return Holder(owner=key.owner, scope=key.scope, actor=f"key:{key.id}")
@@ -117,7 +116,3 @@ class _Uses:
             await self._keys.used(used)
         except MainspringError as error:
             log.warning("keys.use_not_noted", error=str(error))
-
-
-def _ended(key: ApiKey, now: datetime) -> bool:
-    return key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now)

@@ -30,6 +30,10 @@ class ApiKey:
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
 
+    def valid(self, now: datetime) -> bool:
+        """Whether it was neither revoked nor has expired."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
+
 
 class Keys(Protocol):
     """Lookups are by digest; revoked and expired keys are returned as such, and the caller refuses them."""

@@ -1,7 +1,7 @@
 """`system.cleanup`: forget what ended more than `olderThanDays` (30) ago, in batches that hold nobody up."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -15,16 +15,19 @@ _MOST_DAYS = 36_500
 
 
 class Cleanup:
-    """The handler. History belongs to all owners, so that only those in *allowed* (None: all) may prune it."""
+    """The handler. History belongs to all owners, so that only those who are *allowed* (None: all) may prune it."""
 
-    def __init__(self, *, upkeep: Upkeep, allowed: frozenset[str] | None) -> None:
+    def __init__(self, *, upkeep: Upkeep, allowed: Callable[[str], Awaitable[bool]] | None) -> None:
         self._upkeep = upkeep
         self._allowed = allowed
 
     async def __call__(self, payload: Any, context: Context) -> Mapping[str, int]:
         """Prune until nothing is left; what was removed before a stop stays removed."""
-        if self._allowed is not None and context.owner not in self._allowed:
-            raise Abandon("system.cleanup prunes the history of all owners; this owner may not run it")
+        if self._allowed is not None and not await self._allowed(context.owner):
+            raise Abandon(
+                f"system.cleanup prunes the history of all owners, and {context.owner!r} has no key that allows that; "
+                "make one with 'mainspring key create --scope admin'"
+            )
         days = Fields(payload, "olderThanDays").number("olderThanDays", 30, low=0, high=_MOST_DAYS)
         removed = 0
         while batch := await self._upkeep.prune(timedelta(days=days), BATCH):
