@@ -34,7 +34,7 @@ async def builtin_handlers(resources: Resources) -> Mapping[str, Lane]:
 
 
 async def may_clean_up(resources: Resources, owner: str) -> bool:
-    """Whether *owner* may prune everybody's history: once there are keys, it needs one for admins, or the operator's."""
+    """Whether *owner* may prune everybody's history: once there are keys, it needs one for admins or the operator's."""
     keys = await resources.store.keys.list(None)
     now = resources.clock.now()
     admins = {key.owner for key in keys if key.scope is Scope.ADMIN and key.valid(now)}
