@@ -1,7 +1,7 @@
 -- A week of history is a table of its own, named after its Monday in UTC: names sort as the weeks do.
 
 -- name: prepare
--- Makes the missing ones of this week and the eight to come. A table is filled with indexes before it becomes a part of
+-- Makes the missing ones of this week and the eight to come. A table gets its indexes before it becomes a part of
 -- history, so that readers and writers of history never wait.
 DO $$
 DECLARE
@@ -14,14 +14,16 @@ BEGIN
         -- Not by to_regclass(), which may still remember what was missing before the wait.
         CONTINUE WHEN EXISTS (SELECT FROM pg_class WHERE relname = part AND relnamespace = current_schema()::regnamespace);
         EXECUTE format('CREATE TABLE %I (LIKE history INCLUDING ALL)', part);
-        EXECUTE format('ALTER TABLE history ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', part, week, week + interval '7 days');
+        EXECUTE format('ALTER TABLE history ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)',
+                       part, week, week + interval '7 days');
     END LOOP;
 END $$;
 
 -- name: weeks_ahead
 -- How many weeks after this one have their table, up to the first that hasn't; -1 if not even this one has.
-SELECT coalesce(min(number), 9) - 1 FROM generate_series(0, 8) AS number
-WHERE to_regclass('history_' || to_char((date_trunc('week', now(), 'UTC') + number * interval '7 days') AT TIME ZONE 'UTC', 'YYYYMMDD')) IS NULL;
+SELECT coalesce(min(number), 9) - 1
+FROM generate_series(0, 8) AS number, LATERAL (SELECT date_trunc('week', now(), 'UTC') + number * interval '7 days') AS week (began)
+WHERE to_regclass('history_' || to_char(week.began AT TIME ZONE 'UTC', 'YYYYMMDD')) IS NULL;
 
 -- name: outdated
 -- The oldest week that was over at an instant: its table, about how many runs it holds, and how far it has been detached

@@ -10,8 +10,8 @@ WITH due AS MATERIALIZED (
 SELECT now(), following.moment - clock_timestamp(), coalesce(
     (SELECT q.state FROM queue q WHERE q.id = due.active_run),
     (SELECT h.state FROM history h WHERE h.id = due.active_run AND h.finished_at < now() + interval '1 day'
-        AND h.finished_at >= to_timestamp(('x' || left(replace(due.active_run::text, '-', ''), 12))::bit(48)::bigint / 1000.0) - interval '1 day'
-     LIMIT 1)
+        AND h.finished_at >= to_timestamp(('x' || left(replace(due.active_run::text, '-', ''), 12))::bit(48)::bigint / 1000.0)
+                             - interval '1 day' LIMIT 1)
 ), {job} FROM following LEFT JOIN due ON true ORDER BY due.wake_at;
 
 -- name: lock

@@ -4,7 +4,8 @@
 
 -- name: bound
 -- Before which instant things are old enough. Ages under a week are kept to the moment; above, whole weeks are forgotten.
-SELECT CASE WHEN $1::interval < interval '7 days' THEN now() - $1::interval ELSE date_trunc('week', now() - $1::interval, 'UTC') END;
+SELECT CASE WHEN $1::interval < interval '7 days' THEN now() - $1::interval
+            ELSE date_trunc('week', now() - $1::interval, 'UTC') END;
 
 -- name: dead_letters
 WITH gone AS (
