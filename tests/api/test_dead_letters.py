@@ -109,3 +109,11 @@ async def test_a_filter_that_makes_no_sense_is_refused(api: Api) -> None:
 async def test_a_filter_without_a_body_means_all(api: Api, store: SqliteStore) -> None:
     await dead(api, store)
     assert (await api.post(f"{LETTERS}/requeue", 202))["requeued"] == 1
+
+
+async def test_why_it_was_discarded_is_kept_by_the_audit(api: Api, store: SqliteStore) -> None:
+    job = await dead(api, store)
+    await api.post(f"{LETTERS}/{job['id']}/discard", 422, json={"because": "fixed"})
+    await api.post(f"{LETTERS}/{job['id']}/discard", 202, json={"reason": "fixed upstream"})
+    entry = (await api.get("/api/v1/audit"))["items"][0]
+    assert (entry["action"], entry["after"]) == ("dead_letter.discard", {"reason": "fixed upstream"})

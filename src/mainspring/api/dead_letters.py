@@ -13,7 +13,7 @@ from mainspring.api.operations import operation
 from mainspring.api.parameters import PageQuery, Text
 from mainspring.api.representation import shown_letter, shown_run
 from mainspring.api.requests import read_as
-from mainspring.api.schemas.dead_letters import DeadLetterList, Requeued, RequeueRequest
+from mainspring.api.schemas.dead_letters import DeadLetterList, DiscardRequest, Requeued, RequeueRequest
 from mainspring.api.schemas.executions import Execution
 from mainspring.api.services import Services
 from mainspring.domain.ids import JobId
@@ -37,8 +37,7 @@ def dead_letters_router(services: Services) -> APIRouter:
     router = APIRouter(prefix="/dead-letter", tags=["dead letters"])
     ports, retrying = services.ports, services.retrying
 
-    async def note(caller: Caller, action: str, run: Run, new: Run | None = None) -> None:
-        after = None if new is None else {"execution": str(new.id)}
+    async def note(caller: Caller, action: str, run: Run, after: dict[str, str] | None) -> None:
         await services.trail.note(caller, action, f"run:{run.id}", owner=run.owner, job_id=run.job_id, after=after)
 
     @router.get("", **operation("List dead letters, newest first", DeadLetterList))
@@ -84,14 +83,20 @@ def dead_letters_router(services: Services) -> APIRouter:
         run = await found_run(ports, run_id, caller)
         new, created = await retrying.requeue(run)
         if created:
-            await note(caller, "dead_letter.requeue", run, new)
+            await note(caller, "dead_letter.requeue", run, {"execution": str(new.id)})
         return accepted(new)
 
-    @router.post("/{run_id}/discard", **operation("Take it off the list", Execution, 202, errors=(404, 409)))
-    async def discard_dead_letter(run_id: UUID, caller: Requester) -> Response:
+    @router.post(
+        "/{run_id}/discard",
+        **operation(
+            "Take it off the list", Execution, 202, body=DiscardRequest, body_required=False, errors=(404, 409)
+        ),
+    )
+    async def discard_dead_letter(run_id: UUID, request: Request, caller: Requester) -> Response:
+        given = read_as(DiscardRequest, await read_fields(request))
         run = await found_run(ports, run_id, caller)
         await retrying.discard(run)
-        await note(caller, "dead_letter.discard", run)
+        await note(caller, "dead_letter.discard", run, None if given.reason is None else {"reason": given.reason})
         return accepted(run)
 
     return router

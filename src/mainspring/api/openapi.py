@@ -26,6 +26,7 @@ TAKEN: tuple[type[BaseModel], ...] = (
     jobs.Batch,
     jobs.JobUpdate,
     dead_letters.RequeueRequest,
+    dead_letters.DiscardRequest,
     cluster.PreviewRequest,
     cluster.Acquire,
     cluster.Renew,

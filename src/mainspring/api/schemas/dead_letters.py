@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from mainspring.api.requests import Label, Strict
 from mainspring.api.schemas.base import Identity, Instant, Page, Shape
@@ -30,6 +30,14 @@ class RequeueRequest(Strict):
     handler: Label | None = None
     fingerprint: Label | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_REQUEUED)] = 100
+
+
+class DiscardRequest(Strict):
+    """Why nobody needs it any more."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"reason": "fixed upstream"}})
+
+    reason: Annotated[Label | None, Field(description="Kept by the audit.")] = None
 
 
 class Requeued(Shape):
