@@ -53,7 +53,8 @@ export async function trigger(job) {
 /** @param {Job} job */
 export async function cancel(job) {
   const content = "What waits never starts; what runs is stopped within some seconds and isn't tried again.";
-  if (!(await confirm({ title: `Cancel the runs of ${nameOf(job)}?`, content, yes: "Cancel runs", danger: true }))) return false;
+  if (!(await confirm({ title: `Cancel the runs of ${nameOf(job)}?`, content, yes: "Cancel runs", danger: true })))
+    return false;
   return attempt(() => post(`jobs/${job.id}/cancel`), `Cancelled what ran of ${nameOf(job)}.`);
 }
 
@@ -75,8 +76,22 @@ const restore = (text, name) => attempt(() => ask("POST", "jobs", { text }), `Br
 
 /** The fields of a job that can be sent again. */
 const GIVEN = /** @type {const} */ ([
-  "name", "description", "handler", "schedule", "timezone", "priority", "max_retries", "retry", "timeout_ms",
-  "lane", "misfire", "overlap", "dst", "allow_unknown_handler", "owner", "project_id",
+  "name",
+  "description",
+  "handler",
+  "schedule",
+  "timezone",
+  "priority",
+  "max_retries",
+  "retry",
+  "timeout_ms",
+  "lane",
+  "misfire",
+  "overlap",
+  "dst",
+  "allow_unknown_handler",
+  "owner",
+  "project_id",
 ]);
 
 /**
@@ -112,4 +127,5 @@ export async function retryExecution(execution) {
 }
 
 /** @param {string} id */
-export const executionLink = (id) => h("a", { href: href(["executions", id]), class: "id" }, `${id.slice(0, 8)}…${id.slice(-4)}`);
+export const executionLink = (id) =>
+  h("a", { href: href(["executions", id]), class: "id" }, `${id.slice(0, 8)}…${id.slice(-4)}`);

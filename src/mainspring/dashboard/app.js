@@ -1,6 +1,5 @@
 /** Begins: the frame around all pages, and the page that the address names. */
 
-import { refresh } from "./dom.js";
 import { keepTimesRight } from "./format.js";
 import * as live from "./live.js";
 import { openPage } from "./pages.js";
@@ -34,8 +33,7 @@ function show({ focus = true } = {}) {
   screen = locked ? openPage("login", route, unlock) : openPage(route.path[0] ?? "overview", route);
   shown = page;
   document.title = `${screen.title} · Mainspring`;
-  refresh(shell.outlet, screen.element);
-  shell.outlet.scrollTo?.(0, 0);
+  shell.outlet.replaceChildren(screen.element);
   globalThis.scrollTo(0, 0);
   // Whoever listens hears where they are; whoever types goes on from the top of the page.
   if (focus) shell.outlet.querySelector("h1")?.focus({ preventScroll: true });

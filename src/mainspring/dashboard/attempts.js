@@ -17,13 +17,24 @@ import { duration } from "./format.js";
 export function timelineOf(run, attempts, now) {
   const spans = spansOf(run, attempts, now);
   if (spans.length === 0) return null;
-  const total = Math.max(1, spans.reduce((sum, { from, to }) => sum + Math.max(0, to - from), 0));
+  const total = Math.max(
+    1,
+    spans.reduce((sum, { from, to }) => sum + Math.max(0, to - from), 0),
+  );
   const label = spans.map(({ text, from, to }) => `${text} ${duration(to - from)}`).join(", ");
   return h(
     "div",
     { class: "life", role: "img", "aria-label": label },
     spans.map(({ kind, from, to, text }) =>
-      h("span", { class: kind, style: { "flex-grow": Math.max(0.02, (to - from) / total) }, title: `${text}: ${duration(to - from)}` }, h("span", null, `${text} ${duration(to - from)}`)),
+      h(
+        "span",
+        {
+          class: kind,
+          style: { "flex-grow": Math.max(0.02, (to - from) / total) },
+          title: `${text}: ${duration(to - from)}`,
+        },
+        h("span", null, `${text} ${duration(to - from)}`),
+      ),
     ),
   );
 }
@@ -48,7 +59,12 @@ function spansOf(run, attempts, now) {
     spans.push({ kind: attempt.outcome, from: began, to: until, text: `attempt ${attempt.attempt}` });
   }
   if (alive && run.status === "PENDING" && now > until) {
-    spans.push({ kind: attempts.length ? "backoff" : "waiting", from: until, to: now, text: attempts.length ? "backoff" : "waiting" });
+    spans.push({
+      kind: attempts.length ? "backoff" : "waiting",
+      from: until,
+      to: now,
+      text: attempts.length ? "backoff" : "waiting",
+    });
   }
   return spans.filter(({ from, to }) => to > from);
 }

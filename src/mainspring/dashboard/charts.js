@@ -39,7 +39,8 @@ export function bars(chart) {
         .join(""),
     }),
   );
-  const unknown = covered > 0 ? s("rect", { class: "unknown", x: 0, y: 0, width: covered * width, height: SIZE }) : null;
+  const unknown =
+    covered > 0 ? s("rect", { class: "unknown", x: 0, y: 0, width: covered * width, height: SIZE }) : null;
   return frame(chart, top, [unknown, ...shapes]);
 }
 
@@ -74,10 +75,20 @@ export function lines(chart) {
 export function sparkline(values, label) {
   const top = Math.max(...values, 1);
   const width = SIZE / values.length;
-  const d = values.map((value, step) => (value === 0 ? "" : `M${step * width + width * 0.12} ${SIZE}v${(-value / top) * SIZE}h${width * 0.76}V${SIZE}z`)).join("");
+  const d = values
+    .map((value, step) =>
+      value === 0 ? "" : `M${step * width + width * 0.12} ${SIZE}v${(-value / top) * SIZE}h${width * 0.76}V${SIZE}z`,
+    )
+    .join("");
   return s(
     "svg",
-    { class: "sparkline", viewBox: `0 0 ${SIZE} ${SIZE}`, preserveAspectRatio: "none", role: "img", "aria-label": label },
+    {
+      class: "sparkline",
+      viewBox: `0 0 ${SIZE} ${SIZE}`,
+      preserveAspectRatio: "none",
+      role: "img",
+      "aria-label": label,
+    },
     s("path", { class: "fill failed", d }),
   );
 }
@@ -95,7 +106,11 @@ function frame({ label, series, times, format }, top, shapes) {
     h(
       "figcaption",
       null,
-      h("ul", { class: "legend" }, series.map(({ name, class: kind }) => h("li", { class: kind }, name))),
+      h(
+        "ul",
+        { class: "legend" },
+        series.map(({ name, class: kind }) => h("li", { class: kind }, name)),
+      ),
     ),
     h(
       "div",
@@ -110,7 +125,11 @@ function frame({ label, series, times, format }, top, shapes) {
       ),
       h("div", { class: "pointer", hidden: true, keep: true, key: "pointer" }),
     ),
-    h("div", { class: "ticks", "aria-hidden": "true" }, ticks(times).map((time) => h("span", null, time))),
+    h(
+      "div",
+      { class: "ticks", "aria-hidden": "true" },
+      ticks(times).map((time) => h("span", null, time)),
+    ),
   );
 }
 
@@ -125,7 +144,10 @@ function point(series, times, format) {
     const pointer = plot.querySelector(".pointer");
     if (!(pointer instanceof HTMLElement)) return;
     const box = plot.getBoundingClientRect();
-    const step = Math.max(0, Math.min(times.length - 1, Math.floor(((event.clientX - box.left) / box.width) * times.length)));
+    const step = Math.max(
+      0,
+      Math.min(times.length - 1, Math.floor(((event.clientX - box.left) / box.width) * times.length)),
+    );
     const said = series.map(({ name, values }) => `${name} ${values[step] === null ? "–" : format(values[step] ?? 0)}`);
     pointer.textContent = `${times[step]} · ${said.join(" · ")}`;
     pointer.hidden = false;
@@ -141,7 +163,8 @@ function unpoint(event) {
 }
 
 /** @param {string[]} times */
-const ticks = (times) => [0, 0.25, 0.5, 0.75, 1].map((part) => times[Math.min(times.length - 1, Math.floor(part * times.length))]);
+const ticks = (times) =>
+  [0, 0.25, 0.5, 0.75, 1].map((part) => times[Math.min(times.length - 1, Math.floor(part * times.length))]);
 
 /** @param {number[]} values */
 const sum = (values) => values.reduce((total, value) => total + value, 0);
@@ -163,8 +186,11 @@ export function roundUp(value) {
 export function calendar(days, label) {
   const most = Math.max(...days.map(({ amount }) => amount), 1);
   /** @param {typeof days[number]} day */
-  const kind = ({ amount, failed, coming }) => (amount === 0 ? "none" : coming ? "coming" : failed > 0 ? "failed" : "completed");
-  const blank = Array.from({ length: days[0]?.weekday ?? 0 }, (_, index) => h("span", { class: "blank", key: `blank ${index}` }));
+  const kind = ({ amount, failed, coming }) =>
+    amount === 0 ? (coming ? "none ahead" : "none") : coming ? "coming" : failed > 0 ? "failed" : "completed";
+  const blank = Array.from({ length: days[0]?.weekday ?? 0 }, (_, index) =>
+    h("span", { class: "blank", key: `blank ${index}` }),
+  );
   return h(
     "div",
     { class: "calendar", role: "img", "aria-label": label },

@@ -19,7 +19,8 @@ const SHOWN_AHEAD = 14;
 export function days(timeline, coming, draw) {
   /** @type {Map<string, {ran: number, failed: number, coming: number}>} */
   const counts = new Map();
-  const at = (/** @type {string} */ day) => counts.get(day) ?? counts.set(day, { ran: 0, failed: 0, coming: 0 }).get(day) ?? { ran: 0, failed: 0, coming: 0 };
+  const at = (/** @type {string} */ day) =>
+    counts.get(day) ?? counts.set(day, { ran: 0, failed: 0, coming: 0 }).get(day) ?? { ran: 0, failed: 0, coming: 0 };
   for (const { at: begin, by_status } of timeline.items) {
     const day = at(dayOf(Date.parse(begin) + timeline.step_ms / 2));
     day.ran += by_status.COMPLETED + by_status.FAILED + by_status.CANCELLED;
@@ -34,10 +35,20 @@ export function days(timeline, coming, draw) {
     const count = counts.get(day) ?? { ran: 0, failed: 0, coming: 0 };
     const ahead = day > today;
     const amount = ahead ? count.coming : count.ran;
-    shown.push({ day, amount, failed: count.failed, coming: ahead, weekday: (new Date(`${day}T12:00:00Z`).getUTCDay() + 6) % 7, label: labelOf(day, count, ahead) });
+    shown.push({
+      day,
+      amount,
+      failed: count.failed,
+      coming: ahead,
+      weekday: (new Date(`${day}T12:00:00Z`).getUTCDay() + 6) % 7,
+      label: labelOf(day, count, ahead),
+    });
   }
   const ran = shown.reduce((total, { amount, coming: ahead }) => total + (ahead ? 0 : amount), 0);
-  return draw(shown, `${plural(ran, "run")} in the last ${shown.length - SHOWN_AHEAD} days, ${plural(coming.length, "moment")} ahead.`);
+  return draw(
+    shown,
+    `${plural(ran, "run")} in the last ${shown.length - SHOWN_AHEAD} days, ${plural(coming.length, "moment")} ahead.`,
+  );
 }
 
 /**
@@ -51,4 +62,7 @@ function labelOf(day, count, ahead) {
 }
 
 /** @param {number} time */
-const dayOf = (time) => new Intl.DateTimeFormat("en-CA", { timeZone: zone(), year: "numeric", month: "2-digit", day: "2-digit" }).format(time);
+const dayOf = (time) =>
+  new Intl.DateTimeFormat("en-CA", { timeZone: zone(), year: "numeric", month: "2-digit", day: "2-digit" }).format(
+    time,
+  );

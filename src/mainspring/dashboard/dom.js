@@ -65,6 +65,7 @@ export function refresh(target, ...children) {
  */
 function dress(element, properties) {
   for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined) continue;
     if (name === "on") listen(element, /** @type {Record<string, (event: any) => void>} */ (value));
     else if (name === "key") keys.set(element, String(value));
     else if (name === "keep") kept.add(element);

@@ -70,6 +70,12 @@ export function relative(instant) {
 const coarse = (length, beyond) => (length < MINUTE ? `${Math.floor(length / SECOND)} s` : beyond(length));
 
 /**
+ * How long something still takes or has taken, for what is seen to change.
+ * @param {number} ms
+ */
+export const roughly = (ms) => coarse(ms, duration);
+
+/**
  * One unit is enough for what is past.
  * @param {number} ms
  */
@@ -127,7 +133,13 @@ export function ago(instant) {
  */
 export function moment(instant) {
   if (!instant) return h("span", { class: "faint" }, "–");
-  return h("span", { class: "moment" }, h("time", { datetime: instant, title: instant }, absolute(instant)), " · ", ago(instant));
+  return h(
+    "span",
+    { class: "moment" },
+    h("time", { datetime: instant, title: instant }, absolute(instant)),
+    " ",
+    ago(instant),
+  );
 }
 
 /** @param {string} id */

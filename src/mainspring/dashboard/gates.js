@@ -4,7 +4,7 @@
  * @import { Execution, Handler, Job, Metrics, Worker } from "./types.js"
  */
 
-import { duration, plural } from "./format.js";
+import { plural, roughly } from "./format.js";
 
 /**
  * @typedef {object} Gate
@@ -35,7 +35,7 @@ export const isRecurring = (job) => RECURRING.test(job.schedule) && !job.schedul
 export function explain(situation) {
   const { job, execution, now } = situation;
   if (execution?.status === "RUNNING") {
-    const since = execution.started_at ? `for ${duration(now - Date.parse(execution.started_at))}` : "now";
+    const since = execution.started_at ? `for ${roughly(now - Date.parse(execution.started_at))}` : "now";
     return { verdict: `It is running, ${since}.`, gates: [] };
   }
   const pending = execution?.status === "PENDING" ? execution : null;
@@ -48,7 +48,9 @@ export function explain(situation) {
     slotGate(situation),
   ].filter((gate) => gate !== null);
   const first = gates.find(({ state }) => state === "block") ?? gates.find(({ state }) => state === "wait");
-  const ready = pending ? "Nothing holds it: a worker takes it any moment." : "Nothing holds it: it runs at its next moment.";
+  const ready = pending
+    ? "Nothing holds it: a worker takes it any moment."
+    : "Nothing holds it: it runs at its next moment.";
   return { verdict: first?.text ?? ready, gates };
 }
 
@@ -70,11 +72,11 @@ function pauseGate(job) {
 function dueGate(execution, now) {
   const wait = Date.parse(execution.scheduled_at) - now;
   if (execution.attempt > 0 && wait > 0) {
-    const text = `Attempt ${execution.attempt} failed; the next begins in ${duration(wait)}.`;
+    const text = `Attempt ${execution.attempt} failed; the next begins in ${roughly(wait)}.`;
     return { name: "Backoff", state: "wait", text, advice: "It waits longer after each failure." };
   }
-  if (wait > 0) return { name: "Due time", state: "wait", text: `It is due in ${duration(wait)}.` };
-  return { name: "Due time", state: "pass", text: `It has been due for ${duration(-wait)}.` };
+  if (wait > 0) return { name: "Due time", state: "wait", text: `It is due in ${roughly(wait)}.` };
+  return { name: "Due time", state: "pass", text: `It has been due for ${roughly(-wait)}.` };
 }
 
 /**
@@ -85,17 +87,28 @@ function dueGate(execution, now) {
 function scheduleGate(job, now) {
   const name = "Schedule";
   if (job.schedule === "on-demand") {
-    return { name, state: "wait", text: "It runs only when it is triggered.", advice: "Trigger it, or give it a schedule." };
+    return {
+      name,
+      state: "wait",
+      text: "It runs only when it is triggered.",
+      advice: "Trigger it, or give it a schedule.",
+    };
   }
   if (job.next_run_time !== null) {
     const wait = Date.parse(job.next_run_time) - now;
-    if (wait > 0) return { name, state: "wait", text: `Its next moment is in ${duration(wait)}.` };
-    return { name, state: "pass", text: `A moment is due since ${duration(-wait)}.` };
+    if (wait > 0) return { name, state: "wait", text: `Its next moment is in ${roughly(wait)}.` };
+    return { name, state: "pass", text: `A moment is due since ${roughly(-wait)}.` };
   }
   if (job.status === "PAUSED") return { name, state: "unknown", text: "Its next moment is known once it is resumed." };
   const ended = { COMPLETED: "has run and completed", FAILED: "has failed for good", CANCELLED: "was cancelled" };
   const word = ended[/** @type {keyof typeof ended} */ (job.status)];
-  if (word) return { name, state: "block", text: `It ${word}, and has no more moments.`, advice: "Trigger it to run it again." };
+  if (word)
+    return {
+      name,
+      state: "block",
+      text: `It ${word}, and has no more moments.`,
+      advice: "Trigger it to run it again.",
+    };
   return { name, state: "block", text: "Its schedule has no more moments.", advice: "Change the schedule." };
 }
 
@@ -107,7 +120,12 @@ function schedulerGate({ metrics, job }) {
   if (metrics === null || !isRecurring(job)) return null;
   return metrics.schedulers > 0
     ? { name: "Scheduler", state: "pass", text: `${plural(metrics.schedulers, "scheduler")} alive.` }
-    : { name: "Scheduler", state: "block", text: "No scheduler is alive: nothing fires.", advice: "Start one: mainspring scheduler" };
+    : {
+        name: "Scheduler",
+        state: "block",
+        text: "No scheduler is alive: nothing fires.",
+        advice: "Start one: mainspring scheduler",
+      };
 }
 
 /**
@@ -146,7 +164,10 @@ function laneGate({ job, workers }) {
   if (serving.length > 0) {
     return { name, state: "pass", text: `${plural(serving.length, "worker")} alive on the lane ${job.lane}.` };
   }
-  const text = workers.length === 0 ? "No worker is alive." : `None of ${plural(workers.length, "live worker")} serves the lane ${job.lane}.`;
+  const text =
+    workers.length === 0
+      ? "No worker is alive."
+      : `None of ${plural(workers.length, "live worker")} serves the lane ${job.lane}.`;
   return { name, state: "block", text, advice: "Start one: mainspring worker" };
 }
 
@@ -162,5 +183,5 @@ function slotGate({ job, workers }) {
   if (slots === 0) return { name, state: "unknown", text: "There are no slots without a worker." };
   if (busy < slots) return { name, state: "pass", text: `${slots - busy} of ${plural(slots, "slot")} free.` };
   const advice = `Add workers or slots; its priority is ${job.priority}, and higher ones go first.`;
-  return { name, state: "wait", text: `All ${plural(slots, "slot")} are busy.`, advice };
+  return { name, state: "wait", text: slots === 1 ? "The only slot is busy." : `All ${slots} slots are busy.`, advice };
 }

@@ -90,7 +90,8 @@ export function failure(error, again) {
 }
 
 /** @param {string} [what] */
-export const loading = (what = "Loading") => h("div", { class: "loading", role: "status" }, h("span", null, `${what}…`));
+export const loading = (what = "Loading") =>
+  h("div", { class: "loading", role: "status" }, h("span", null, `${what}…`));
 
 /**
  * Text to read and copy: what users or programs wrote.
@@ -98,7 +99,7 @@ export const loading = (what = "Loading") => h("div", { class: "loading", role: 
  * @param {{label: string, kind?: string}} options
  */
 export const verbatim = (text, { label, kind = "" }) =>
-  h("pre", { class: `verbatim ${kind}`, tabindex: "0", role: "region", "aria-label": label }, text);
+  h("pre", { class: `verbatim ${kind}`, tabindex: "0", role: "group", "aria-label": label }, text);
 
 /**
  * A JSON value as it was written, with line breaks.
@@ -116,7 +117,11 @@ export function json(raw, label) {
  * @param {[string, Child][]} pairs
  */
 export const facts = (pairs) =>
-  h("dl", { class: "facts" }, pairs.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))));
+  h(
+    "dl",
+    { class: "facts" },
+    pairs.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))),
+  );
 
 /**
  * A command to type, with a button that copies it.
@@ -152,11 +157,19 @@ export const jobLink = (id, name) => h("a", { href: href(["jobs", id]), class: "
 export const table = ({ columns, rows, label, class: extra = "" }) =>
   h(
     "div",
-    { class: `table ${extra}`, tabindex: "0", role: "region", "aria-label": label },
+    { class: `table ${extra}`, tabindex: "0", role: "group", "aria-label": label },
     h(
       "table",
       null,
-      h("thead", null, h("tr", null, columns.map((name) => h("th", { scope: "col" }, columnTitle(name))))),
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          columns.map((name) => h("th", { scope: "col" }, columnTitle(name))),
+        ),
+      ),
       h("tbody", null, rows),
     ),
   );
@@ -180,27 +193,44 @@ export function settled(action, ms) {
 
 /**
  * Calls *action* soon, but never twice at once and never more often than every *ms*: the rest is done with the next.
+ * What somebody waits for is hurried: it doesn't rest first.
  * @param {() => Promise<void>} action
  * @param {number} ms
  */
 export function paced(action, ms) {
-  let busy = false;
+  let running = false;
   let wanted = false;
+  let urgent = false;
   let ended = false;
+  /** @type {ReturnType<typeof setTimeout> | null} */
+  let resting = null;
+
   const run = async () => {
-    if (busy) {
-      wanted = true;
-      return;
-    }
-    busy = true;
-    wanted = false;
+    running = true;
+    wanted = urgent = false;
     const began = performance.now();
     await action();
+    running = false;
     // What takes long is asked for less often.
-    setTimeout(() => {
-      busy = false;
-      if (wanted && !ended) void run();
-    }, Math.max(ms, 4 * (performance.now() - began)));
+    const rest = urgent ? 0 : Math.max(ms, 4 * (performance.now() - began));
+    resting = setTimeout(wake, rest);
   };
-  return { call: () => void (ended || run()), end: () => void (ended = true) };
+  const wake = () => {
+    resting = null;
+    if (wanted && !ended) void run();
+  };
+  const call = () => {
+    wanted = true;
+    if (!running && resting === null) wake();
+  };
+  const hurry = () => {
+    urgent = true;
+    if (resting !== null) clearTimeout(resting);
+    resting = null;
+    call();
+  };
+  const end = () => {
+    ended = true;
+  };
+  return { call, hurry, end };
 }

@@ -37,7 +37,9 @@ export const zone = () => (current.zone === "UTC" ? "UTC" : undefined);
  */
 export function traceLink(run) {
   if (!/^https?:\/\//i.test(current.traces)) return null;
-  return current.traces.replaceAll("{execution}", encodeURIComponent(run.id)).replaceAll("{job}", encodeURIComponent(run.job_id));
+  return current.traces
+    .replaceAll("{execution}", encodeURIComponent(run.id))
+    .replaceAll("{job}", encodeURIComponent(run.job_id));
 }
 
 /** @returns {Partial<Preferences>} */

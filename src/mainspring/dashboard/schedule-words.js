@@ -1,7 +1,21 @@
 /** Schedules in plain words. When they fire, only the server says; this explains what was typed. */
 
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-const MONTHS = ["", "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+const MONTHS = [
+  "",
+  "January",
+  "February",
+  "March",
+  "April",
+  "May",
+  "June",
+  "July",
+  "August",
+  "September",
+  "October",
+  "November",
+  "December",
+];
 const DAY_NAMES = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 const MONTH_NAMES = ["", "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 /** @type {Record<string, string>} */
@@ -73,7 +87,9 @@ function timeOfDay(second, minute, hour) {
   const plain = /^\d+(,\d+)*$/;
   if (/^\d+$/.test(second) && plain.test(minute) && plain.test(hour)) {
     const seconds = second === "0" ? "" : `:${second.padStart(2, "0")}`;
-    const times = hour.split(",").flatMap((h) => minute.split(",").map((m) => `${h.padStart(2, "0")}:${m.padStart(2, "0")}${seconds}`));
+    const times = hour
+      .split(",")
+      .flatMap((h) => minute.split(",").map((m) => `${h.padStart(2, "0")}:${m.padStart(2, "0")}${seconds}`));
     return times.length > 6 ? `at ${times.length} times of the day` : `at ${listed(times)}`;
   }
   const parts = [
@@ -95,7 +111,8 @@ function timeOfDay(second, minute, hour) {
 function unitInWords(field, unit) {
   if (field === "*") return `every ${unit}`;
   const step = /^(\*|\d+-\d+|\d+)\/(\d+)$/.exec(field);
-  if (step) return `every ${step[2] === "1" ? unit : `${step[2]} ${unit}s`}${step[1] === "*" || step[1] === "0" ? "" : ` from ${unit} ${step[1].replace("-", " to ")}`}`;
+  if (step)
+    return `every ${step[2] === "1" ? unit : `${step[2]} ${unit}s`}${step[1] === "*" || step[1] === "0" ? "" : ` from ${unit} ${step[1].replace("-", " to ")}`}`;
   if (/^\d+$/.test(field)) return `at ${unit} ${field}`;
   return /^[\d,-]+$/.test(field) ? `at ${unit}s ${valuesInWords(field, (value) => value)}` : "";
 }
@@ -117,7 +134,10 @@ function hoursInWords(hour) {
 function daysInWords(dayOfMonth, dayOfWeek) {
   const anyDate = dayOfMonth === "*" || dayOfMonth === "?";
   const anyDay = dayOfWeek === "*" || dayOfWeek === "?";
-  const dates = dayOfMonth === "L" ? "on the last day of the month" : `on day ${valuesInWords(dayOfMonth, (value) => value)} of the month`;
+  const dates =
+    dayOfMonth === "L"
+      ? "on the last day of the month"
+      : `on day ${valuesInWords(dayOfMonth, (value) => value)} of the month`;
   const days = weekdays(dayOfWeek);
   if (anyDate && anyDay) return "every day";
   if (anyDay) return dates.replace("day */", "every day/").replace(/on every day\/(\d+) of/, "every $1 days of");
@@ -131,7 +151,8 @@ function weekdays(field) {
   if (upper === "1-5" || upper === "MON-FRI") return "Monday to Friday";
   if (["0,6", "6,0", "6,7", "6-7", "SAT,SUN", "SUN,SAT"].includes(upper)) return "at weekends";
   const nth = /^(\w+)#(\d)$/.exec(upper);
-  if (nth) return `on the ${["", "first", "second", "third", "fourth", "fifth"][Number(nth[2])]} ${name(nth[1], DAY_NAMES, DAYS)} of the month`;
+  if (nth)
+    return `on the ${["", "first", "second", "third", "fourth", "fifth"][Number(nth[2])]} ${name(nth[1], DAY_NAMES, DAYS)} of the month`;
   const last = /^L?(\w+?)L?$/.exec(upper);
   if (upper.includes("L") && last) return `on the last ${name(last[1], DAY_NAMES, DAYS)} of the month`;
   const text = valuesInWords(upper, (value) => name(value, DAY_NAMES, DAYS));

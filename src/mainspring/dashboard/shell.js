@@ -33,14 +33,24 @@ export class Shell {
   #navigation = h("nav", { class: "side", "aria-label": "Pages" });
   #toggle = h(
     "button",
-    { type: "button", class: "button quiet bare menu", "aria-label": "Pages", "aria-expanded": "false", on: { click: () => this.#open(!this.#isOpen()) } },
+    {
+      type: "button",
+      class: "button quiet bare menu",
+      "aria-label": "Pages",
+      "aria-expanded": "false",
+      on: { click: () => this.#open(!this.#isOpen()) },
+    },
     icon("menu"),
   );
   /** @type {Route} */
   #route = { path: [], query: {} };
 
   constructor() {
-    const skip = h("a", { class: "skip", href: "#main", on: { click: (/** @type {Event} */ event) => this.#skip(event) } }, "Skip to the page");
+    const skip = h(
+      "a",
+      { class: "skip", href: "#main", on: { click: (/** @type {Event} */ event) => this.#skip(event) } },
+      "Skip to the page",
+    );
     refresh(this.#navigation, brand(), this.#toggle, this.#list, this.#status);
     this.elements = [skip, this.#navigation, h("div", { class: "frame" }, this.#banner, this.outlet), toasts];
     live.onFigures(() => this.#refresh());
@@ -93,7 +103,12 @@ export class Shell {
             icon(picture),
             h("span", null, name),
             name === "Dead letters" && live.state.metrics?.dead_letters
-              ? h("span", { class: "count" }, compact(live.state.metrics.dead_letters), h("span", { class: "unseen" }, " waiting"))
+              ? h(
+                  "span",
+                  { class: "count" },
+                  compact(live.state.metrics.dead_letters),
+                  h("span", { class: "unseen" }, " waiting"),
+                )
               : null,
           ),
         ),
@@ -108,7 +123,11 @@ export class Shell {
     refresh(
       this.#status,
       h("p", { class: `connection ${connection}`, title: "Changes are shown as they happen." }, words[connection]),
-      h("p", { class: "faint clock", title: "The server's clock" }, clock.known() ? `${clockTime(clock.now(), { seconds: true })}${zone() ? " UTC" : ""}` : " "),
+      h(
+        "p",
+        { class: "faint clock", title: "The server's clock" },
+        clock.known() ? `${clockTime(clock.now(), { seconds: true })}${zone() ? " UTC" : ""}` : " ",
+      ),
     );
     refresh(this.#banner, connection === "lost" ? this.#lost(performance.now() - lostAt) : this.#skew());
   }
@@ -118,7 +137,11 @@ export class Shell {
     return h(
       "div",
       { class: "notice bad" },
-      h("p", null, `The connection was lost ${duration(Math.max(1000, since))} ago. What you see is from then; it goes on by itself.`),
+      h(
+        "p",
+        null,
+        `The connection was lost ${duration(Math.max(1000, since))} ago. What you see is from then; it goes on by itself.`,
+      ),
       h("button", { type: "button", class: "button", on: { click: live.hurry } }, "Try now"),
     );
   }
@@ -127,7 +150,11 @@ export class Shell {
     const ahead = clock.browserAhead();
     if (Math.abs(ahead) < SKEW_WORTH_SAYING_MS) return null;
     const way = ahead > 0 ? "ahead" : "behind";
-    return h("div", { class: "notice" }, h("p", null, `This computer's clock is ${duration(Math.abs(ahead))} ${way}. Times here follow the server's.`));
+    return h(
+      "div",
+      { class: "notice" },
+      h("p", null, `This computer's clock is ${duration(Math.abs(ahead))} ${way}. Times here follow the server's.`),
+    );
   }
 }
 
@@ -135,7 +162,12 @@ function brand() {
   return h(
     "a",
     { class: "brand", href: href([]) },
-    s("svg", { viewBox: "0 0 32 32", "aria-hidden": "true" }, s("rect", { width: 32, height: 32, rx: 8 }), s("path", { d: SPIRAL })),
+    s(
+      "svg",
+      { viewBox: "0 0 32 32", "aria-hidden": "true" },
+      s("rect", { width: 32, height: 32, rx: 8 }),
+      s("path", { d: SPIRAL }),
+    ),
     h("span", null, "Mainspring"),
   );
 }

@@ -49,7 +49,8 @@ function search() {
 }
 
 /** @param {EventTarget | null} target */
-const isTyping = (target) => target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
+const isTyping = (target) =>
+  target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 
 export function help() {
   const close = h("button", { type: "button", class: "button primary", on: { click: () => dialog.close() } }, "Close");
@@ -59,6 +60,21 @@ export function help() {
     ...Object.entries(PLACES).map(([key, [name]]) => [`g ${key}`, name]),
     ["?", "This list"],
   ];
-  const content = h("dl", { class: "keys" }, rows.map(([keys, name]) => h("div", null, h("dt", null, keys.split(" ").map((key) => h("kbd", null, key))), h("dd", null, name))));
+  const content = h(
+    "dl",
+    { class: "keys" },
+    rows.map(([keys, name]) =>
+      h(
+        "div",
+        null,
+        h(
+          "dt",
+          null,
+          keys.split(" ").map((key) => h("kbd", null, key)),
+        ),
+        h("dd", null, name),
+      ),
+    ),
+  );
   const dialog = open({ title: "Keys", content, buttons: [close] });
 }

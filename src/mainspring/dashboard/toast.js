@@ -37,7 +37,11 @@ function show(content, undo, undoLabel, kind) {
     { class: `toast ${kind}` },
     content,
     undo ? h("button", { type: "button", class: "button quiet", on: { click: act } }, undoLabel) : null,
-    h("button", { type: "button", class: "button quiet bare", "aria-label": "Dismiss", on: { click: () => toast.remove() } }, "×"),
+    h(
+      "button",
+      { type: "button", class: "button quiet bare", "aria-label": "Dismiss", on: { click: () => toast.remove() } },
+      "×",
+    ),
   );
   region.append(toast);
   while (region.childElementCount > 4) region.firstElementChild?.remove();

@@ -26,10 +26,20 @@ export function troubles({ health, metrics, workers }, waiting, now) {
     found.push({ key: "store", severity: "bad", text: "The store is away.", advice: health.database.detail ?? "" });
   }
   if (workers?.length === 0) {
-    found.push({ key: "workers", severity: "bad", text: "No worker is alive: nothing runs.", advice: "Start one: mainspring worker" });
+    found.push({
+      key: "workers",
+      severity: "bad",
+      text: "No worker is alive: nothing runs.",
+      advice: "Start one: mainspring worker",
+    });
   }
   if (metrics?.schedulers === 0) {
-    found.push({ key: "schedulers", severity: "bad", text: "No scheduler is alive: nothing fires.", advice: "Start one: mainspring scheduler" });
+    found.push({
+      key: "schedulers",
+      severity: "bad",
+      text: "No scheduler is alive: nothing fires.",
+      advice: "Start one: mainspring scheduler",
+    });
   }
   const overdue = waiting.filter(({ scheduled_at }) => now - Date.parse(scheduled_at) > OVERDUE_MS);
   if (overdue.length > 0) found.push(stuck(overdue, now, metrics));
@@ -40,8 +50,20 @@ export function troubles({ health, metrics, workers }, waiting, now) {
   for (const worker of workers ?? []) {
     const silence = now - Date.parse(worker.last_heartbeat);
     const skew = Math.abs(worker.clock_skew_ms);
-    if (silence > SILENT_MS) found.push({ key: `silent ${worker.session}`, severity: "warn", text: `Worker ${worker.id} has been silent for ${duration(silence)}.`, target: href(["workers"]) });
-    if (skew > SKEW_MS) found.push({ key: `skew ${worker.session}`, severity: "warn", text: `The clock of worker ${worker.id} is off by ${duration(skew)}.`, target: href(["workers"]) });
+    if (silence > SILENT_MS)
+      found.push({
+        key: `silent ${worker.session}`,
+        severity: "warn",
+        text: `Worker ${worker.id} has been silent for ${duration(silence)}.`,
+        target: href(["workers"]),
+      });
+    if (skew > SKEW_MS)
+      found.push({
+        key: `skew ${worker.session}`,
+        severity: "warn",
+        text: `The clock of worker ${worker.id} is off by ${duration(skew)}.`,
+        target: href(["workers"]),
+      });
   }
   return found;
 }

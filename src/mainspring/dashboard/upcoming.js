@@ -48,7 +48,11 @@ export class Upcoming {
 
 /** @param {string} schedule */
 const noMoments = (schedule) =>
-  h("p", { class: "faint" }, schedule === "on-demand" ? "No moment of its own: trigger it when you want it." : "It has no moments.");
+  h(
+    "p",
+    { class: "faint" },
+    schedule === "on-demand" ? "No moment of its own: trigger it when you want it." : "It has no moments.",
+  );
 
 /**
  * @param {unknown} error
@@ -106,8 +110,20 @@ const shift = (before, after) => `Daylight saving: the clock goes from ${before}
 function inZone(moment, timezone) {
   const date = new Date(moment);
   const zone = valid(timezone) ? timezone : "UTC";
-  const options = /** @type {const} */ ({ timeZone: zone, hourCycle: "h23", hour: "2-digit", minute: "2-digit", second: "2-digit" });
-  const text = new Intl.DateTimeFormat("en-GB", { ...options, weekday: "short", day: "numeric", month: "short", year: "numeric" }).format(date);
+  const options = /** @type {const} */ ({
+    timeZone: zone,
+    hourCycle: "h23",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+  });
+  const text = new Intl.DateTimeFormat("en-GB", {
+    ...options,
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+  }).format(date);
   const parts = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "longOffset" }).formatToParts(date);
   const offset = parts.find(({ type }) => type === "timeZoneName")?.value ?? "";
   return { text, local: text, offset: offset === "GMT" ? "UTC" : offset.replace("GMT", "UTC") };

@@ -36,7 +36,13 @@ export function auditPage(first) {
     refresh(
       element,
       heading("Audit", query.job ? h("a", { class: "button", href: href(["audit"]) }, "Show all jobs") : null),
-      forbidden ? empty("This key may not read the audit.", "It needs the scope admin.") : problem ? failure(problem, load.call) : page === null ? loading() : null,
+      forbidden
+        ? empty("This key may not read the audit.", "It needs the scope admin.")
+        : problem
+          ? failure(problem, load.hurry)
+          : page === null
+            ? loading()
+            : null,
       page && !problem ? [auditList(page.items, {}), pager(page)] : null,
     );
   }
@@ -46,9 +52,15 @@ export function auditPage(first) {
     h(
       "nav",
       { class: "pager", "aria-label": "Pages of the list" },
-      button("Newest", { disabled: !query.cursor, on: { click: () => navigate(["audit"], { ...query, cursor: null }) } }),
+      button("Newest", {
+        disabled: !query.cursor,
+        on: { click: () => navigate(["audit"], { ...query, cursor: null }) },
+      }),
       h("span", { class: "faint", role: "status" }, plural(items.length, "entry", "entries")),
-      button("Older", { disabled: next === null, on: { click: () => navigate(["audit"], { ...query, cursor: next }) } }),
+      button("Older", {
+        disabled: next === null,
+        on: { click: () => navigate(["audit"], { ...query, cursor: next }) },
+      }),
     );
 
   draw();
@@ -58,7 +70,7 @@ export function auditPage(first) {
     element,
     update(route) {
       query = route.query;
-      load.call();
+      load.hurry();
     },
     dispose() {
       stop();
@@ -72,7 +84,11 @@ export function auditPage(first) {
  * @param {{within?: boolean}} options within: on the page of what they are about
  */
 export function auditList(entries, { within = false }) {
-  if (entries.length === 0) return empty("Nothing was done yet.", within ? "" : "Everything that people and programs change is written down here.");
+  if (entries.length === 0)
+    return empty(
+      "Nothing was done yet.",
+      within ? "" : "Everything that people and programs change is written down here.",
+    );
   return table({
     label: "Audit",
     class: "stack",
@@ -81,7 +97,7 @@ export function auditList(entries, { within = false }) {
       h(
         "tr",
         { key: String(entry.number) },
-        h("td", { class: "main" }, ago(entry.at)),
+        h("td", null, ago(entry.at)),
         h("td", { "data-name": "Who" }, entry.actor),
         h("td", { "data-name": "What" }, h("code", null, entry.action)),
         within ? null : h("td", { "data-name": "Subject" }, subject(entry)),
@@ -106,9 +122,21 @@ function subject(entry) {
 /** What differs, on one line; all of it when opened. @param {AuditEntry} entry */
 function change({ before, after }) {
   const lines = differences(before, after);
+  const made = !isObject(before) && isObject(after) && "handler" in after;
+  const summary = made ? [after.name, after.handler, after.schedule].filter(Boolean).join(" · ") : (lines[0] ?? "");
   if (lines.length === 0) return h("span", { class: "faint" }, "–");
   if (lines.length === 1 && lines[0].length < 80) return h("code", { class: "change" }, lines[0]);
-  return h("details", null, h("summary", null, h("code", { class: "change" }, lines[0].slice(0, 60)), lines.length > 1 ? ` and ${lines.length - 1} more` : " …"), verbatim(lines.join("\n"), { label: "Change" }));
+  return h(
+    "details",
+    null,
+    h(
+      "summary",
+      null,
+      h("code", { class: "change" }, summary.slice(0, 60)),
+      made || lines.length === 1 ? " …" : ` and ${lines.length - 1} more`,
+    ),
+    verbatim(lines.join("\n"), { label: "Change" }),
+  );
 }
 
 /** Fields that change with every change. */

@@ -47,8 +47,14 @@ export function deadLettersPage(first) {
     draw();
   }, 1500);
   const stops = [
-    live.onChanges((changes) => (changes.everything || [...changes.runs.values()].some(({ status }) => status === "FAILED")) && load.call()),
-    live.onFigures(() => letters !== null && live.state.metrics?.dead_letters !== letters.length && !more && load.call()),
+    live.onChanges(
+      (changes) =>
+        (changes.everything || [...changes.runs.values()].some(({ status }) => status === "FAILED")) && load.call(),
+    ),
+    live.onFigures(() => {
+      const known = live.state.metrics?.dead_letters ?? null;
+      if (letters !== null && known !== null && known !== letters.length && !more && !query.handler) load.call();
+    }),
   ];
 
   function draw() {
@@ -56,10 +62,21 @@ export function deadLettersPage(first) {
     refresh(
       element,
       heading("Dead letters"),
-      problem ? failure(problem, load.call) : letters === null ? loading() : null,
-      letters?.length === 0 ? empty("Nothing is dead.", "What keeps failing until its retries are used up comes here, and waits for a decision.") : null,
-      letters?.length ? h("p", { class: "lead" }, `${plural(letters.length, "execution")}${more ? " or more" : ""} died of ${plural(groups.length, "thing")}.`) : null,
-      groups.map((group) => groupCard(group, load.call)),
+      problem ? failure(problem, load.hurry) : letters === null ? loading() : null,
+      letters?.length === 0
+        ? empty(
+            "Nothing is dead.",
+            "What keeps failing until its retries are used up comes here, and waits for a decision.",
+          )
+        : null,
+      letters?.length
+        ? h(
+            "p",
+            { class: "lead" },
+            `${plural(letters.length, "execution")}${more ? " or more" : ""} died of ${plural(groups.length, "thing")}.`,
+          )
+        : null,
+      groups.map((group) => groupCard(group, load.hurry)),
     );
   }
 
@@ -70,7 +87,7 @@ export function deadLettersPage(first) {
     element,
     update(route) {
       query = route.query;
-      load.call();
+      load.hurry();
     },
     dispose() {
       for (const stop of stops) stop();
@@ -86,7 +103,13 @@ function groupsOf(letters) {
   for (const letter of letters) {
     const group = groups.get(letter.fingerprint);
     if (group) group.letters.push(letter);
-    else groups.set(letter.fingerprint, { fingerprint: letter.fingerprint, handler: letter.handler, error: letter.error ?? letter.reason ?? "", letters: [letter] });
+    else
+      groups.set(letter.fingerprint, {
+        fingerprint: letter.fingerprint,
+        handler: letter.handler,
+        error: letter.error ?? letter.reason ?? "",
+        letters: [letter],
+      });
   }
   return [...groups.values()].sort((a, b) => b.letters.length - a.letters.length);
 }
@@ -98,27 +121,53 @@ function groupsOf(letters) {
 function groupCard(group, reload) {
   const { letters, error, fingerprint, handler } = group;
   const title = error.trim().split("\n").at(-1)?.slice(0, 200) || "no error text";
-  const newest = letters.map(({ died_at }) => died_at).sort().at(-1);
+  const newest = letters
+    .map(({ died_at }) => died_at)
+    .sort()
+    .at(-1);
   return h(
     "section",
     { class: "card group", key: fingerprint, "aria-label": title },
     h(
       "header",
       null,
-      h("div", { class: "group-title" }, h("h2", null, title), h("p", { class: "sub" }, h("code", null, handler), ` · ${letters[0]?.reason ?? "failed"} · last `, ago(newest), h("span", { class: "faint" }, ` · ${fingerprint.slice(0, 12)}`))),
+      h(
+        "div",
+        { class: "group-title" },
+        h("h2", null, title),
+        h(
+          "p",
+          { class: "sub" },
+          h("code", null, handler),
+          ` · ${letters[0]?.reason ?? "failed"} · last `,
+          ago(newest),
+          h("span", { class: "faint" }, ` · ${fingerprint.slice(0, 12)}`),
+        ),
+      ),
       h("div", { class: "group-count" }, h("strong", null, number(letters.length)), byHour(letters)),
       h(
         "div",
         { class: "actions" },
-        button(letters.length === 1 ? "Run again" : "Run all again", { icon: "retry", on: { click: () => requeueDialog(group, reload) } }),
-        button("Discard", { icon: "trash", kind: "danger-quiet", on: { click: () => void discard(letters, title, reload) } }),
+        button(letters.length === 1 ? "Run again" : "Run all again", {
+          icon: "retry",
+          on: { click: () => requeueDialog(group, reload) },
+        }),
+        button("Discard", {
+          icon: "trash",
+          kind: "danger-quiet",
+          on: { click: () => void discard(letters, title, reload) },
+        }),
       ),
     ),
     h(
       "details",
       null,
       h("summary", null, `Show ${plural(Math.min(SHOWN, letters.length), "execution")}`),
-      h("ul", { class: "rows" }, letters.slice(0, SHOWN).map((letter) => row(letter, reload))),
+      h(
+        "ul",
+        { class: "rows" },
+        letters.slice(0, SHOWN).map((letter) => row(letter, reload)),
+      ),
     ),
   );
 }
@@ -156,7 +205,12 @@ function row(letter, reload) {
     h("span", { class: "faint" }, plural(letter.attempt, "attempt")),
     ago(letter.died_at),
     button(`Run ${name} again`, { icon: "retry", kind: "quiet", bare: true, on: { click: () => void again() } }),
-    button(`Discard ${name}`, { icon: "trash", kind: "quiet", bare: true, on: { click: () => void discard([letter], name, reload) } }),
+    button(`Discard ${name}`, {
+      icon: "trash",
+      kind: "quiet",
+      bare: true,
+      on: { click: () => void discard([letter], name, reload) },
+    }),
   );
 }
 
@@ -167,7 +221,16 @@ function row(letter, reload) {
  */
 function requeueDialog(group, reload) {
   const count = h("input", { type: "number", name: "count", min: 1, value: group.letters.length });
-  const rate = h("select", { name: "rate" }, [["0", "all at once"], ["1", "1 a second"], ["10", "10 a second"], ["100", "100 a second"]].map(([value, text]) => h("option", { value }, text)));
+  const rate = h(
+    "select",
+    { name: "rate" },
+    [
+      ["0", "all at once"],
+      ["1", "1 a second"],
+      ["10", "10 a second"],
+      ["100", "100 a second"],
+    ].map(([value, text]) => h("option", { value }, text)),
+  );
   const begin = () => {
     dialog.close();
     void requeue(group, Math.max(1, Number(count.value)), Number(rate.value)).then(reload);
@@ -176,7 +239,12 @@ function requeueDialog(group, reload) {
     title: "Run again?",
     content: [
       h("p", null, "Each becomes a new execution of its job; the dead one stays in history."),
-      h("div", { class: "grid" }, h("label", { class: "field" }, "How many", count), h("label", { class: "field" }, "How fast", rate)),
+      h(
+        "div",
+        { class: "grid" },
+        h("label", { class: "field" }, "How many", count),
+        h("label", { class: "field" }, "How fast", rate),
+      ),
     ],
     buttons: [
       h("button", { type: "button", class: "button", on: { click: () => dialog.close() } }, "Keep as it is"),
@@ -198,14 +266,19 @@ async function requeue(group, count, rate) {
     const began = performance.now();
     try {
       const limit = Math.min(left, rate || 500);
-      const { requeued, more } = await post("dead-letter/requeue", { fingerprint: group.fingerprint, handler: group.handler, limit });
+      const { requeued, more } = await post("dead-letter/requeue", {
+        fingerprint: group.fingerprint,
+        handler: group.handler,
+        limit,
+      });
       progress.step(undefined, requeued);
       left = more && requeued > 0 ? left - requeued : 0;
     } catch (error) {
       progress.step(error instanceof Error ? error.message : String(error));
       break;
     }
-    if (rate > 0 && left > 0) await new Promise((resolve) => setTimeout(resolve, Math.max(0, 1000 - (performance.now() - began))));
+    if (rate > 0 && left > 0)
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, 1000 - (performance.now() - began))));
   }
   progress.end();
 }
@@ -219,14 +292,22 @@ async function discard(letters, title, reload) {
   const reason = h("input", { name: "reason", maxlength: 200, placeholder: "fixed upstream", autocomplete: "off" });
   const done = await forAll({
     title: `Discard ${plural(letters.length, "dead letter")}?`,
-    question: [h("p", null, `“${title.slice(0, 120)}” is taken off this list; history keeps it, and the audit keeps the reason.`), h("label", { class: "field" }, "Reason", reason)],
+    question: [
+      h(
+        "p",
+        null,
+        `“${title.slice(0, 120)}” is taken off this list; history keeps it, and the audit keeps the reason.`,
+      ),
+      h("label", { class: "field" }, "Reason", reason),
+    ],
     yes: "Discard",
     danger: true,
     total: letters.length,
     items: async function* () {
       yield* letters;
     },
-    act: (letter) => post(`dead-letter/${letter.id}/discard`, reason.value.trim() ? { reason: reason.value.trim() } : undefined),
+    act: (letter) =>
+      post(`dead-letter/${letter.id}/discard`, reason.value.trim() ? { reason: reason.value.trim() } : undefined),
     name: ({ id }) => id,
   });
   if (done > 0) reload();

@@ -11,7 +11,21 @@ import { h, refresh } from "../dom.js";
 import { ago, duration, moment, number } from "../format.js";
 import { explain } from "../gates.js";
 import * as live from "../live.js";
-import { badge, button, empty, facts, failure, heading, json, linkButton, loading, paced, section, table, verbatim } from "../parts.js";
+import {
+  badge,
+  button,
+  empty,
+  facts,
+  failure,
+  heading,
+  json,
+  linkButton,
+  loading,
+  paced,
+  section,
+  table,
+  verbatim,
+} from "../parts.js";
 import { traceLink } from "../preferences.js";
 import { href } from "../router.js";
 import { timelineOf } from "../attempts.js";
@@ -40,7 +54,10 @@ export function executionPage(id) {
       raw = shown.raw;
       attempts = tries.items;
       job ??= await get(`jobs/${run.job_id}`).catch(() => null);
-      handlers ??= await get("handlers").then((/** @type {Page<Handler>} */ { items }) => items, () => null);
+      handlers ??= await get("handlers").then(
+        (/** @type {Page<Handler>} */ { items }) => items,
+        () => null,
+      );
       problem = null;
     } catch (error) {
       problem = error;
@@ -60,21 +77,43 @@ export function executionPage(id) {
 
   function draw() {
     if (run === null) {
-      refresh(element, heading("Execution", null, above(null)), problem ? gone(problem, load.call) : loading());
+      refresh(element, heading("Execution", null, above(null)), problem ? gone(problem, load.hurry) : loading());
       return;
     }
-    const ended = !["PENDING", "RUNNING"].includes(run.status);
     const name = job ? actions.nameOf(job) : "Execution";
     document.title = `${name} · Mainspring`;
     refresh(
       element,
-      heading(name, buttons(run, load.call), above(run)),
+      heading(name, buttons(run, load.hurry), above(run)),
       h("p", { class: "lead" }, badge(run.status), " ", lead(run)),
-      ended || job === null ? null : section("Why isn't it running?", why(explain({ job, execution: run, workers: live.state.workers, handlers, metrics: live.state.metrics, now: clock.now() }))),
+      run.status !== "PENDING" || job === null
+        ? null
+        : section(
+            "Why isn't it running?",
+            why(
+              explain({
+                job,
+                execution: run,
+                workers: live.state.workers,
+                handlers,
+                metrics: live.state.metrics,
+                now: clock.now(),
+              }),
+            ),
+          ),
       section("Attempts", [timelineOf(run, attempts, clock.now()), attemptTable(attempts)]),
-      run.error ? section("Error", verbatim(run.error, { label: "Error", kind: "bad" })) : null,
-      section("Output", output(run), { note: run.status === "RUNNING" ? "follows as it is printed" : null }),
-      h("div", { class: "columns" }, section("Result", json(raw.get("result"), "Result")), section("Details", details(run, job))),
+      h(
+        "div",
+        { class: "columns" },
+        h(
+          "div",
+          { class: "column" },
+          run.error ? section("Error", verbatim(run.error, { label: "Error", kind: "bad" })) : null,
+          section("Output", output(run), { note: run.status === "RUNNING" ? "follows as it is printed" : null }),
+          section("Result", json(raw.get("result"), "Result")),
+        ),
+        section("Details", details(run, job)),
+      ),
     );
     follow(element);
   }
@@ -107,7 +146,11 @@ const above = (run) =>
  */
 const gone = (error, again) =>
   error instanceof Problem && error.status === 404
-    ? empty("There is no such execution.", h("p", null, "It was pruned, or it belongs to somebody else."), linkButton("All executions", href(["executions"])))
+    ? empty(
+        "There is no such execution.",
+        h("p", null, "It was pruned, or it belongs to somebody else."),
+        linkButton("All executions", href(["executions"])),
+      )
     : failure(error, again);
 
 /** @param {Execution} run */
@@ -115,13 +158,23 @@ function lead(run) {
   const reason = run.reason ? ` (${run.reason})` : "";
   switch (run.status) {
     case "PENDING":
-      return [run.attempt > 0 ? "Tried again " : "Due ", ago(run.scheduled_at)];
+      return [run.attempt > 0 ? "Next attempt " : "Due ", ago(run.scheduled_at)];
     case "RUNNING":
-      return ["Attempt ", number(run.attempt), ", begun ", ago(run.started_at), run.worker_id ? ` by ${run.worker_id}` : ""];
+      return [
+        "Attempt ",
+        number(run.attempt),
+        ", begun ",
+        ago(run.started_at),
+        run.worker_id ? ` by ${run.worker_id}` : "",
+      ];
     case "SKIPPED":
       return [`Left out${reason}, due `, moment(run.fire_time)];
     default:
-      return [`Ended${reason} `, moment(run.completed_at), run.duration_ms === null ? "" : ` after ${duration(run.duration_ms)}`];
+      return [
+        `Ended${reason} `,
+        moment(run.completed_at),
+        run.duration_ms === null ? "" : ` after ${duration(run.duration_ms)}`,
+      ];
   }
 }
 
@@ -133,8 +186,16 @@ function buttons(run, reload) {
   const then = (/** @type {Promise<boolean>} */ doing) => void doing.then((worked) => worked && reload());
   const alive = ["PENDING", "RUNNING"].includes(run.status);
   return [
-    alive ? button("Cancel", { icon: "stop", kind: "danger-quiet", on: { click: () => then(actions.cancelExecution(run)) } }) : null,
-    ["FAILED", "CANCELLED", "SKIPPED"].includes(run.status) ? button("Run again", { icon: "retry", kind: "primary", on: { click: () => then(actions.retryExecution(run)) } }) : null,
+    alive
+      ? button("Cancel", {
+          icon: "stop",
+          kind: "danger-quiet",
+          on: { click: () => then(actions.cancelExecution(run)) },
+        })
+      : null,
+    ["FAILED", "CANCELLED", "SKIPPED"].includes(run.status)
+      ? button("Run again", { icon: "retry", kind: "primary", on: { click: () => then(actions.retryExecution(run)) } })
+      : null,
   ];
 }
 
@@ -150,7 +211,11 @@ function attemptTable(attempts) {
         "tr",
         { key: `${each.attempt} ${each.token}` },
         h("td", { class: "main" }, number(each.attempt)),
-        h("td", null, badge({ succeeded: "completed", snoozed: "pending" }[/** @type {string} */ (each.outcome)] ?? each.outcome)),
+        h(
+          "td",
+          null,
+          badge({ succeeded: "completed", snoozed: "pending" }[/** @type {string} */ (each.outcome)] ?? each.outcome),
+        ),
         h("td", { "data-name": "Began" }, ago(each.started_at)),
         h("td", { "data-name": "Took" }, duration(each.duration_ms)),
         h("td", { "data-name": "Worker" }, each.worker_id ?? "–"),
@@ -163,7 +228,8 @@ function attemptTable(attempts) {
 
 /** @param {Execution} run */
 function output(run) {
-  if (run.output) return verbatim(run.output, { label: "Output", kind: run.status === "RUNNING" ? "output following" : "output" });
+  if (run.output)
+    return verbatim(run.output, { label: "Output", kind: run.status === "RUNNING" ? "output following" : "output" });
   return h("p", { class: "faint" }, run.status === "RUNNING" ? "It has printed nothing yet." : "It printed nothing.");
 }
 
@@ -188,10 +254,20 @@ const details = (run, job) =>
     ["Due", moment(run.fire_time)],
     ["Begun", moment(run.started_at)],
     ["Ended", moment(run.completed_at)],
-    ["Lateness", run.started_at && run.attempt === 1 ? duration(Math.max(0, Date.parse(run.started_at) - Date.parse(run.fire_time))) : "–"],
+    [
+      "Lateness",
+      run.started_at && run.attempt === 1
+        ? duration(Math.max(0, Date.parse(run.started_at) - Date.parse(run.fire_time)))
+        : "–",
+    ],
     ["Worker", run.worker_id ?? "–"],
     ["Fence", number(run.token)],
     ["Priority", number(run.priority)],
     ["Run again of", run.retry_of ? actions.executionLink(run.retry_of) : "–"],
-    ["Trace", traceLink(run) ? h("a", { href: traceLink(run), rel: "noopener noreferrer", target: "_blank" }, "Open the trace") : h("a", { href: href(["settings"]) }, "Say where traces are")],
+    [
+      "Trace",
+      traceLink(run)
+        ? h("a", { href: traceLink(run), rel: "noopener noreferrer", target: "_blank" }, "Open the trace")
+        : h("a", { href: href(["settings"]) }, "Say where traces are"),
+    ],
   ]);

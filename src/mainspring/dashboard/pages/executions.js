@@ -4,12 +4,11 @@
  * @import { Execution, Page, Route, Screen } from "../types.js"
  */
 
-import { executionLink } from "../actions.js";
 import { get } from "../api.js";
 import { h, refresh } from "../dom.js";
 import { ago, duration, number, plural } from "../format.js";
 import * as live from "../live.js";
-import { badge, button, command, empty, failure, heading, jobLink, loading, paced, settled, table } from "../parts.js";
+import { badge, button, command, empty, failure, heading, loading, paced, settled, table } from "../parts.js";
 import { href, navigate } from "../router.js";
 import { knownNames, nameExecutions } from "../names.js";
 import { reasonOf } from "./job.js";
@@ -61,7 +60,12 @@ export function executionsPage(first) {
   };
 
   function draw() {
-    refresh(element, heading("Executions"), filters(), problem ? failure(problem, load.call) : page === null ? loading() : [list(page.items), pager(page)]);
+    refresh(
+      element,
+      heading("Executions"),
+      filters(),
+      problem ? failure(problem, load.hurry) : page === null ? loading() : [list(page.items), pager(page)],
+    );
   }
 
   const filters = () =>
@@ -72,11 +76,30 @@ export function executionsPage(first) {
         "nav",
         { class: "segments", "aria-label": "Status" },
         [["", "Any"], ...STATUSES.map((status) => [status, status.toLowerCase()])].map(([status, name]) =>
-          h("a", { href: href(["executions"], { ...query, cursor: null, status }), "aria-current": (query.status ?? "") === status ? "true" : null }, name),
+          h(
+            "a",
+            {
+              href: href(["executions"], { ...query, cursor: null, status }),
+              "aria-current": (query.status ?? "") === status ? "true" : null,
+            },
+            name,
+          ),
         ),
       ),
       ["worker", "handler"].map((name) =>
-        h("label", null, h("span", null, name === "worker" ? "Worker" : "Handler"), h("input", { name, placeholder: "Any", autocomplete: "off", spellcheck: "false", value: query[name] ?? "", on: { input: typed(name) } })),
+        h(
+          "label",
+          null,
+          h("span", null, name === "worker" ? "Worker" : "Handler"),
+          h("input", {
+            name,
+            placeholder: "Any",
+            autocomplete: "off",
+            spellcheck: "false",
+            value: query[name] ?? "",
+            on: { input: typed(name) },
+          }),
+        ),
       ),
     );
 
@@ -85,7 +108,10 @@ export function executionsPage(first) {
     h(
       "nav",
       { class: "pager", "aria-label": "Pages of the list" },
-      button("Newer", { disabled: !query.cursor, on: { click: () => navigate(["executions"], { ...query, cursor: trail.pop() ?? null }) } }),
+      button("Newer", {
+        disabled: !query.cursor,
+        on: { click: () => navigate(["executions"], { ...query, cursor: trail.pop() ?? null }) },
+      }),
       h("span", { class: "faint", role: "status" }, plural(items.length, "execution")),
       button("Older", {
         disabled: next === null,
@@ -107,7 +133,7 @@ export function executionsPage(first) {
       query = route.query;
       page = null;
       draw();
-      load.call();
+      load.hurry();
     },
     dispose() {
       stop();
@@ -118,24 +144,29 @@ export function executionsPage(first) {
 
 /** @param {Execution[]} executions */
 function list(executions) {
-  if (executions.length === 0) return empty("No execution fits.", "What runs appears here by itself.", command("mainspring job add test.echo"));
+  if (executions.length === 0)
+    return empty("No execution fits.", "What runs appears here by itself.", command("mainspring job add test.echo"));
   return table({
     label: "Executions",
     class: "stack",
-    columns: ["Job", "Status", "Due", "Took", "Attempt", "Worker", "Reason or error", "Execution"],
+    columns: ["Job", "Status", "Due", "Took", "Attempt", "Worker", "Reason or error"],
     rows: executions.map((run) => {
       const named = knownNames.get(run.job_id);
       return h(
         "tr",
         { key: run.id },
-        h("td", { class: "main" }, jobLink(run.job_id, named?.name ?? "…"), h("span", { class: "sub" }, named?.handler ?? "")),
+        h(
+          "td",
+          { class: "main" },
+          h("a", { class: "name", href: href(["executions", run.id]) }, named?.name ?? "…"),
+          h("span", { class: "sub" }, named?.handler ?? ""),
+        ),
         h("td", null, badge(run.status)),
         h("td", { "data-name": "Due" }, ago(run.scheduled_at)),
         h("td", { "data-name": "Took" }, duration(run.duration_ms)),
         h("td", { "data-name": "Attempt" }, number(run.attempt)),
         h("td", { "data-name": "Worker" }, run.worker_id ?? h("span", { class: "faint" }, "–")),
         h("td", { class: "error-text" }, reasonOf(run)),
-        h("td", null, executionLink(run.id)),
       );
     }),
   });

@@ -12,8 +12,21 @@ import { h, refresh } from "../dom.js";
 import { ago, duration, moment, number, plural } from "../format.js";
 import { explain, isRecurring } from "../gates.js";
 import * as live from "../live.js";
-import { badge, button, empty, facts, failure, heading, json, linkButton, loading, paced, section, table } from "../parts.js";
 import { days } from "../days.js";
+import {
+  badge,
+  button,
+  empty,
+  facts,
+  failure,
+  heading,
+  json,
+  linkButton,
+  loading,
+  paced,
+  section,
+  table,
+} from "../parts.js";
 import { href, navigate } from "../router.js";
 import { inWords } from "../schedule-words.js";
 import { auditList } from "./audit.js";
@@ -21,6 +34,8 @@ import { why } from "../why.js";
 
 const WINDOW_DAYS = 84;
 const COMING = 100;
+const FIRST_SHOWN = 10;
+const MOST_SHOWN = 100;
 
 /** @param {string} id @returns {Screen} */
 export function jobPage(id) {
@@ -39,12 +54,16 @@ export function jobPage(id) {
   let history = null;
   /** @type {unknown} */
   let problem = null;
+  let shown = FIRST_SHOWN;
 
   const load = paced(async () => {
     try {
-      const [shown, runs] = await Promise.all([getVerbatim(`jobs/${id}`), get(`jobs/${id}/executions`, { limit: 20 })]);
-      job = shown.value;
-      raw = shown.raw;
+      const [found, runs] = await Promise.all([
+        getVerbatim(`jobs/${id}`),
+        get(`jobs/${id}/executions`, { limit: shown }),
+      ]);
+      job = found.value;
+      raw = found.raw;
       executions = runs;
       problem = null;
     } catch (error) {
@@ -54,18 +73,24 @@ export function jobPage(id) {
   }, 700);
   const rest = paced(async () => {
     [handlers, trail, history] = await Promise.all([
-      get("handlers").then((/** @type {Page<Handler>} */ { items }) => items, () => null),
-      get("audit", { job_id: id, limit: 20 }).then((/** @type {Page<AuditEntry>} */ { items }) => items, () => null),
+      get("handlers").then(
+        (/** @type {Page<Handler>} */ { items }) => items,
+        () => null,
+      ),
+      get("audit", { job_id: id, limit: 20 }).then(
+        (/** @type {Page<AuditEntry>} */ { items }) => items,
+        () => null,
+      ),
       past(id).catch(() => null),
     ]);
     draw();
   }, 5000);
-  const all = () => [load, rest].forEach((each) => each.call());
+  const all = () => [load, rest].forEach((each) => each.hurry());
   const stops = [
     live.onFigures(() => draw()),
     live.onChanges((changes) => {
       const mine = changes.jobs.has(id) || [...changes.runs.values()].some(({ job_id }) => job_id === id);
-      if (changes.everything || mine) all();
+      if (changes.everything || mine) [load, rest].forEach((each) => each.call());
     }),
   ];
   const timer = setInterval(() => document.hidden || draw(), 1000);
@@ -83,17 +108,51 @@ export function jobPage(id) {
       problem ? gone(problem, all) : null,
       h("p", { class: "lead" }, badge(job.status), " ", lead(job)),
       job.description ? h("p", null, job.description) : null,
-      section("Why isn't it running?", why(explain({ job, execution: pending(executions), workers: live.state.workers, handlers, metrics: live.state.metrics, now: clock.now() }))),
-      section("Executions", runs(executions), { note: isRecurring(job) ? "newest first" : null }),
-      isRecurring(job) && history ? section("Calendar", days(history.timeline, history.coming, calendar), { note: `${WINDOW_DAYS} days back, and what is to come` }) : null,
+      section(
+        "Why isn't it running?",
+        why(
+          explain({
+            job,
+            execution: pending(executions),
+            workers: live.state.workers,
+            handlers,
+            metrics: live.state.metrics,
+            now: clock.now(),
+          }),
+        ),
+      ),
+      section("Executions", [runs(executions), more()], { note: isRecurring(job) ? "newest first" : null }),
       h(
         "div",
         { class: "columns" },
-        section("Payload", json(raw.get("payload"), "Payload")),
+        h(
+          "div",
+          { class: "column" },
+          section("Payload", json(raw.get("payload"), "Payload")),
+          isRecurring(job) && history
+            ? section("Calendar", days(history.timeline, history.coming, calendar), {
+                note: `${WINDOW_DAYS} days back, and what is to come`,
+              })
+            : null,
+        ),
         section("Details", details(job)),
       ),
-      section("Audit", trail === null ? h("p", { class: "faint" }, "Only keys with the scope admin may read it.") : auditList(trail, { within: true })),
+      section(
+        "Audit",
+        trail === null
+          ? h("p", { class: "faint" }, "Only keys with the scope admin may read it.")
+          : auditList(trail, { within: true }),
+      ),
     );
+  }
+
+  function more() {
+    if (!executions?.next || shown === MOST_SHOWN) return null;
+    const click = () => {
+      shown = MOST_SHOWN;
+      load.call();
+    };
+    return h("p", { class: "more-rows" }, button("Show more", { kind: "quiet", on: { click } }));
   }
 
   draw();
@@ -118,20 +177,33 @@ const above = () => h("a", { class: "back", href: href(["jobs"]) }, "Jobs");
  */
 const gone = (error, again) =>
   error instanceof Problem && error.status === 404
-    ? empty("There is no such job.", h("p", null, "It was deleted, or it belongs to somebody else."), linkButton("All jobs", href(["jobs"])))
+    ? empty(
+        "There is no such job.",
+        h("p", null, "It was deleted, or it belongs to somebody else."),
+        linkButton("All jobs", href(["jobs"])),
+      )
     : failure(error, again);
 
 /** The run that waits, or else the newest. @param {Page<Execution> | null} page */
 function pending(page) {
   const items = page?.items ?? [];
-  return items.find(({ status }) => status === "RUNNING") ?? items.find(({ status }) => status === "PENDING") ?? items[0] ?? null;
+  return (
+    items.find(({ status }) => status === "RUNNING") ??
+    items.find(({ status }) => status === "PENDING") ??
+    items[0] ??
+    null
+  );
 }
 
 /** @param {Job} job */
 function lead(job) {
   const words = inWords(job.schedule) ?? job.schedule;
   const place = isRecurring(job) && job.timezone !== "UTC" ? ` (${job.timezone})` : "";
-  return [`Runs ${words}${place} by `, h("code", null, job.handler), job.next_run_time ? [". Next: ", moment(job.next_run_time)] : "."];
+  return [
+    `Runs ${words}${place} by `,
+    h("code", null, job.handler),
+    job.next_run_time ? [". Next: ", moment(job.next_run_time)] : ".",
+  ];
 }
 
 /**
@@ -148,7 +220,11 @@ function buttons(job, reload) {
       : button("Pause", { icon: "pause", disabled: ended, on: { click: () => then(actions.pause(job)) } }),
     button("Cancel runs", { icon: "stop", on: { click: () => then(actions.cancel(job)) } }),
     ended ? null : linkButton("Edit", href(["jobs", job.id, "edit"]), { icon: "edit" }),
-    button("Delete", { icon: "trash", kind: "danger-quiet", on: { click: () => void actions.remove(job).then((worked) => worked && navigate(["jobs"])) } }),
+    button("Delete", {
+      icon: "trash",
+      kind: "danger-quiet",
+      on: { click: () => void actions.remove(job).then((worked) => worked && navigate(["jobs"])) },
+    }),
   ];
 }
 
@@ -177,7 +253,8 @@ function runs(page) {
 }
 
 /** @param {Execution} run */
-export const reasonOf = (run) => [run.reason, run.error?.trim().split("\n").at(-1)].filter(Boolean).join(": ").slice(0, 160);
+export const reasonOf = (run) =>
+  [run.reason, run.error?.trim().split("\n").at(-1)].filter(Boolean).join(": ").slice(0, 160);
 
 /** @param {Job} job */
 const details = (job) =>
@@ -187,14 +264,18 @@ const details = (job) =>
     ["Schedule", h("code", null, job.schedule)],
     ["Time zone", job.timezone],
     ["Priority", number(job.priority)],
-    ["Retries", `${plural(job.max_retries, "retry", "retries")}, ${job.retry.kind}, ${duration(job.retry.initial_ms)} to ${duration(job.retry.max_ms)}`],
+    [
+      "Retries",
+      `${plural(job.max_retries, "retry", "retries")}, ${job.retry.kind}, ${duration(job.retry.initial_ms)} to ${duration(job.retry.max_ms)}`,
+    ],
     ["Timeout", duration(job.timeout_ms)],
     ["Lane", job.lane],
     ["Overlap", job.overlap],
     ["Missed moments", `${job.misfire.policy}, after ${duration(job.misfire.grace_ms)}`],
     ["Owner, project", `${job.owner}, ${job.project_id}`],
     ["Created", moment(job.created_at)],
-    ["Changed", [moment(job.updated_at), ` · version ${job.version}`]],
+    ["Changed", moment(job.updated_at)],
+    ["Version", number(job.version)],
   ]);
 
 /**
@@ -202,9 +283,18 @@ const details = (job) =>
  * @param {string} id
  */
 async function past(id) {
-  const [timeline, job] = await Promise.all([get("metrics/timeline", { window: `${WINDOW_DAYS}d`, steps: WINDOW_DAYS * 4, job_id: id }), get(`jobs/${id}`)]);
+  const [timeline, job] = await Promise.all([
+    get("metrics/timeline", { window: `${WINDOW_DAYS}d`, steps: WINDOW_DAYS * 4, job_id: id }),
+    get(`jobs/${id}`),
+  ]);
   if (!isRecurring(job) || job.status === "PAUSED") return { timeline, coming: [] };
   const { schedule, timezone, starts_at, dst } = job;
-  const preview = await post("schedules/preview", { schedule, timezone, dst, ...(starts_at ? { starts_at } : {}), count: COMING });
+  const preview = await post("schedules/preview", {
+    schedule,
+    timezone,
+    dst,
+    ...(starts_at ? { starts_at } : {}),
+    count: COMING,
+  });
   return { timeline, coming: preview.items };
 }

@@ -75,12 +75,33 @@ export function locksPage(first) {
       h(
         "form",
         { class: "filters", role: "search", on: { submit: search } },
-        h("label", { class: "search" }, h("span", { class: "unseen" }, "Name of a lock"), icon("search"), h("input", { type: "search", name: "name", placeholder: "Name of a lock", autocomplete: "off", value: query.name ?? "" })),
+        h(
+          "label",
+          { class: "search" },
+          h("span", { class: "unseen" }, "Name of a lock"),
+          icon("search"),
+          h("input", {
+            type: "search",
+            name: "name",
+            placeholder: "Name of a lock",
+            autocomplete: "off",
+            value: query.name ?? "",
+          }),
+        ),
         h("button", { type: "submit", class: "button" }, "Look"),
       ),
-      query.name && found !== null ? section(query.name, found === "free" ? h("p", { class: "calm good" }, "Nobody holds it.") : list([found], release)) : null,
-      problem ? failure(problem, load.call) : held === null ? loading() : null,
-      held === null || problem ? null : section("Held now", held.length === 0 ? nothing(auditable) : list(held, release), { note: auditable ? "of those that were taken lately" : null }),
+      query.name && found !== null
+        ? section(
+            query.name,
+            found === "free" ? h("p", { class: "calm good" }, "Nobody holds it.") : list([found], release),
+          )
+        : null,
+      problem ? failure(problem, load.hurry) : held === null ? loading() : null,
+      held === null || problem
+        ? null
+        : section("Held now", held.length === 0 ? nothing(auditable) : list(held, release), {
+            note: auditable ? "of those that were taken lately" : null,
+          }),
     );
   }
 
@@ -92,7 +113,7 @@ export function locksPage(first) {
     update(route) {
       query = route.query;
       found = null;
-      load.call();
+      load.hurry();
     },
     dispose() {
       clearInterval(timer);
@@ -105,7 +126,9 @@ export function locksPage(first) {
 async function recent() {
   /** @type {Page<AuditEntry>} */
   const { items } = await get("audit", { limit: 100 });
-  const names = items.filter(({ action }) => action === "lock.acquire" || action === "lock.renew").map(({ subject }) => subject.replace(/^lock:/, ""));
+  const names = items
+    .filter(({ action }) => action === "lock.acquire" || action === "lock.renew")
+    .map(({ subject }) => subject.replace(/^lock:/, ""));
   return [...new Set(names)].slice(0, MOST);
 }
 
@@ -139,7 +162,17 @@ const list = (locks, release) =>
         h("td", { "data-name": "Holder" }, lock.holder),
         h("td", { "data-name": "Fence" }, number(lock.token)),
         h("td", { "data-name": "Ends" }, ago(lock.expires_at)),
-        h("td", { class: "acts" }, button(`Release ${lock.name}`, { kind: "danger-quiet", icon: "locks", bare: true, title: "Release", on: { click: () => void release(lock) } })),
+        h(
+          "td",
+          { class: "acts" },
+          button(`Release ${lock.name}`, {
+            kind: "danger-quiet",
+            icon: "locks",
+            bare: true,
+            title: "Release",
+            on: { click: () => void release(lock) },
+          }),
+        ),
       ),
     ),
   });

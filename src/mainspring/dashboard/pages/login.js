@@ -12,8 +12,20 @@ import * as session from "../session.js";
 /** @param {() => void} signedIn @returns {Screen} */
 export function loginPage(signedIn) {
   const before = session.key();
-  const field = h("input", { type: "password", name: "key", autocomplete: "current-password", spellcheck: "false", required: true, placeholder: "ms_live_…", "aria-describedby": "login-fault" });
-  const fault = h("p", { class: "fault", id: "login-fault", role: "alert" }, before === null ? "" : "This key is no longer good.");
+  const field = h("input", {
+    type: "password",
+    name: "key",
+    autocomplete: "current-password",
+    spellcheck: "false",
+    required: true,
+    placeholder: "ms_live_…",
+    "aria-describedby": "login-fault",
+  });
+  const fault = h(
+    "p",
+    { class: "fault", id: "login-fault", role: "alert" },
+    before === null ? "" : "This key is no longer good.",
+  );
   session.signOut();
 
   const enter = async (/** @type {Event} */ event) => {
@@ -25,7 +37,12 @@ export function loginPage(signedIn) {
       signedIn();
     } catch (error) {
       session.signOut();
-      fault.textContent = error instanceof Problem && error.status === 401 ? "This key is unknown, revoked or expired." : error instanceof Error ? error.message : String(error);
+      fault.textContent =
+        error instanceof Problem && error.status === 401
+          ? "This key is unknown, revoked or expired."
+          : error instanceof Error
+            ? error.message
+            : String(error);
       field.select();
     }
   };
@@ -40,7 +57,13 @@ export function loginPage(signedIn) {
       h("label", { class: "field" }, "API key", field),
       fault,
       h("button", { type: "submit", class: "button primary" }, "Sign in"),
-      h("details", null, h("summary", null, "I have no key"), h("p", null, "Make one where the server's data is:"), command("mainspring key create --owner ada --scope admin")),
+      h(
+        "details",
+        null,
+        h("summary", null, "I have no key"),
+        h("p", null, "Make one where the server's data is:"),
+        command("mainspring key create --owner ada --scope admin"),
+      ),
     ),
   );
   return { title: "Sign in", element };

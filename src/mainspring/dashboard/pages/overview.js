@@ -5,15 +5,14 @@
  */
 
 import { collect, get } from "../api.js";
-import { bars, lines } from "../charts.js";
 import * as clock from "../clock.js";
 import { h, refresh } from "../dom.js";
-import { ago, clockTime, compact, duration, number, percent, plural } from "../format.js";
+import { ago } from "../format.js";
 import * as live from "../live.js";
 import { badge, command, empty, failure, heading, jobLink, linkButton, loading, paced, section } from "../parts.js";
-import { href } from "../router.js";
 import { knownNames, nameExecutions } from "../names.js";
-import { counted } from "../throughput.js";
+import { chartCards, tiles } from "../overview-charts.js";
+import { href } from "../router.js";
 import { troubles } from "../troubles.js";
 
 const RANGES = [
@@ -24,6 +23,8 @@ const RANGES = [
 const LOOKED_AT = 300;
 const SHOWN_NEXT = 7;
 const SHOWN_RECENT = 9;
+/** What came due a moment ago is about to be told. */
+const JUST_MS = 2000;
 
 /** @param {Route} first @returns {Screen} */
 export function overviewPage(first) {
@@ -40,7 +41,10 @@ export function overviewPage(first) {
   /** @type {unknown} */
   let problem = null;
 
+  let asked = 0;
+
   const charts = paced(async () => {
+    asked = performance.now();
     try {
       timeline = await get("metrics/timeline", { window: range.window, steps: range.steps });
       problem = null;
@@ -67,7 +71,9 @@ export function overviewPage(first) {
     draw();
   }, 1500);
 
-  const timer = setInterval(() => document.hidden || charts.call(), range.every);
+  const timer = setInterval(() => {
+    if (!document.hidden && performance.now() - asked >= range.every) charts.call();
+  }, 1000);
   const stops = [live.onFigures(draw), live.onChanges(() => lists.call())];
   const again = () => [charts, lists].forEach((each) => each.call());
 
@@ -85,7 +91,9 @@ export function overviewPage(first) {
           "div",
           { class: "column" },
           section("Fires next", nextList(next), { note: "of the newest jobs" }),
-          section("Latest executions", recentList(recent), { actions: h("a", { href: href(["executions"]) }, "All executions") }),
+          section("Latest executions", recentList(recent), {
+            actions: h("a", { href: href(["executions"]) }, "All executions"),
+          }),
         ),
         h(
           "div",
@@ -107,7 +115,7 @@ export function overviewPage(first) {
       range = rangeOf(route);
       timeline = null;
       draw();
-      charts.call();
+      charts.hurry();
     },
     dispose() {
       clearInterval(timer);
@@ -126,100 +134,41 @@ const rangeLinks = (range) =>
   h(
     "nav",
     { class: "segments", "aria-label": "Range of the charts" },
-    RANGES.map((each) => h("a", { href: href([], { range: each.window }), "aria-current": each === range ? "true" : null }, each.name)),
+    RANGES.map((each) =>
+      h("a", { href: href([], { range: each.window }), "aria-current": each === range ? "true" : null }, each.name),
+    ),
   );
 
 /** @param {Job[]} jobs */
 const soonest = (jobs) =>
   jobs
-    .filter(({ next_run_time }) => next_run_time !== null)
+    .filter(({ next_run_time }) => next_run_time !== null && Date.parse(next_run_time) > clock.now() - JUST_MS)
     .sort((a, b) => String(a.next_run_time).localeCompare(String(b.next_run_time)))
     .slice(0, SHOWN_NEXT);
-
-/** @param {Timeline | null} timeline */
-function tiles(timeline) {
-  const { metrics } = live.state;
-  const ended = timeline ? counted(timeline, live.state.samples) : null;
-  const completed = ended?.completed.reduce((total, each) => total + each, 0);
-  const failed = ended?.failed.reduce((total, each) => total + each, 0);
-  const decided = (completed ?? 0) + (failed ?? 0);
-  const late = timeline?.items.map(({ lateness_ms }) => lateness_ms.p95).filter((each) => each !== null) ?? [];
-  return h(
-    "dl",
-    { class: "tiles" },
-    tile("Waiting", number(metrics?.waiting ?? metrics?.totals.live), href(["executions"], { status: "PENDING" })),
-    tile("Running", number(metrics?.running ?? metrics?.executing), href(["executions"], { status: "RUNNING" }), metrics ? `of ${plural(metrics.capacity, "slot")}` : ""),
-    tile("Completed", number(completed), href(["executions"], { status: "COMPLETED" }), decided ? `${percent((completed ?? 0) / decided)} of what ended` : ""),
-    tile("Failed", number(failed), href(["executions"], { status: "FAILED" }), "", failed ? "bad" : ""),
-    tile("Lateness", late.length === 0 ? "–" : duration(Math.max(...late)), null, "worst 95th percentile"),
-    tile("Dead letters", number(metrics?.dead_letters), href(["dead-letters"]), "", metrics?.dead_letters ? "bad" : ""),
-  );
-}
-
-/**
- * @param {string} name
- * @param {string} value
- * @param {string | null} target
- * @param {string} [note]
- * @param {string} [kind]
- */
-const tile = (name, value, target, note = "", kind = "") =>
-  h("div", { class: `tile ${kind}` }, h("dt", null, target ? h("a", { href: target }, name) : name), h("dd", null, value, note ? h("small", null, note) : null));
-
-/** @param {Timeline} timeline */
-function chartCards(timeline) {
-  const day = timeline.step_ms * timeline.items.length > 12 * 3_600_000;
-  const times = timeline.items.map(({ at }) => clockTime(at, { seconds: timeline.step_ms < 60_000, day }));
-  const ended = counted(timeline, live.state.samples);
-  const each = duration(timeline.step_ms);
-  const total = ended.completed.reduce((sum, value) => sum + value, 0);
-  const throughput = bars({
-    label: `Executions that ended, in steps of ${each}: ${number(total)} completed, ${number(ended.failed.reduce((a, b) => a + b, 0))} failed.`,
-    times,
-    format: compact,
-    covered: ended.covered,
-    series: [
-      { name: "completed", class: "completed", values: ended.completed },
-      { name: "failed", class: "failed", values: ended.failed },
-      { name: "other", class: "other", values: ended.other },
-    ],
-  });
-  return h(
-    "div",
-    { class: "charts" },
-    section("Throughput", throughput, { note: `per ${each}`, class: "wide" }),
-    section("Lateness", spread(timeline, times, "lateness_ms", "Time from when an execution was due until it began"), { note: "due until begun" }),
-    section("Durations", spread(timeline, times, "duration_ms", "How long the last attempts took"), { note: "last attempts" }),
-  );
-}
-
-/**
- * @param {Timeline} timeline
- * @param {string[]} times
- * @param {"lateness_ms" | "duration_ms"} field
- * @param {string} what
- */
-function spread(timeline, times, field, what) {
-  const last = timeline.items.findLast((item) => item[field].p95 !== null)?.[field];
-  const label = last ? `${what}: lately ${duration(last.p50)} in the middle, ${duration(last.p95)} for 95 %.` : `${what}: nothing yet.`;
-  return lines({
-    label,
-    times,
-    format: duration,
-    series: [
-      { name: "95 % below", class: "p95", values: timeline.items.map((item) => item[field].p95) },
-      { name: "median", class: "p50", values: timeline.items.map((item) => item[field].p50) },
-    ],
-  });
-}
 
 /** @param {Job[] | null} jobs */
 function nextList(jobs) {
   if (jobs === null) return loading();
   if (jobs.length === 0) {
-    return empty("Nothing is scheduled.", linkButton("New job", href(["jobs", "new"]), { icon: "plus", kind: "primary" }), command("mainspring job add test.echo --schedule '@every 1m'"));
+    return empty(
+      "Nothing is scheduled.",
+      linkButton("New job", href(["jobs", "new"]), { icon: "plus", kind: "primary" }),
+      command("mainspring job add test.echo --schedule '@every 1m'"),
+    );
   }
-  return h("ul", { class: "rows" }, jobs.map((job) => h("li", { key: job.id }, jobLink(job.id, job.name || job.handler), h("code", { class: "faint" }, job.schedule), ago(job.next_run_time))));
+  return h(
+    "ul",
+    { class: "rows" },
+    jobs.map((job) =>
+      h(
+        "li",
+        { key: job.id },
+        jobLink(job.id, job.name || job.handler),
+        h("code", { class: "faint" }, job.schedule),
+        ago(job.next_run_time),
+      ),
+    ),
+  );
 }
 
 /** @param {import("../troubles.js").Trouble[]} found */
@@ -229,7 +178,16 @@ function troubleList(found) {
     "ul",
     { class: "rows troubles" },
     found.map(({ key, text, advice, target, severity }) =>
-      h("li", { key, class: severity }, h("div", null, target ? h("a", { href: target }, text) : h("strong", null, text), advice ? h("p", { class: "faint" }, advice) : null)),
+      h(
+        "li",
+        { key, class: severity },
+        h(
+          "div",
+          null,
+          target ? h("a", { href: target }, text) : h("strong", null, text),
+          advice ? h("p", { class: "faint" }, advice) : null,
+        ),
+      ),
     ),
   );
 }
@@ -245,7 +203,11 @@ function recentList(executions) {
       h(
         "li",
         { key: execution.id },
-        h("a", { href: href(["executions", execution.id]), class: "name" }, knownNames.get(execution.job_id)?.name || "execution"),
+        h(
+          "a",
+          { href: href(["executions", execution.id]), class: "name" },
+          knownNames.get(execution.job_id)?.name || "execution",
+        ),
         badge(execution.status),
         ago(execution.completed_at ?? execution.started_at ?? execution.scheduled_at),
       ),
@@ -257,7 +219,21 @@ function workerList() {
   const { workers } = live.state;
   if (workers === null) return loading();
   if (workers.length === 0) return empty("No worker is alive: nothing runs.", command("mainspring worker"));
-  return h("ul", { class: "rows" }, workers.slice(0, 6).map((worker) => h("li", { key: String(worker.session) }, h("span", { class: "name" }, worker.id), slots(worker), ago(worker.last_heartbeat))));
+  return h(
+    "ul",
+    { class: "rows" },
+    workers
+      .slice(0, 6)
+      .map((worker) =>
+        h(
+          "li",
+          { key: String(worker.session) },
+          h("span", { class: "name" }, worker.id),
+          slots(worker),
+          ago(worker.last_heartbeat),
+        ),
+      ),
+  );
 }
 
 /** @param {{executing: number, capacity: number}} worker */
@@ -278,7 +254,11 @@ function health() {
     light("Store", store ? store.status === "up" : null, store?.detail ?? (store ? "answers" : "")),
     light("Schedulers", metrics ? metrics.schedulers > 0 : null, metrics ? `${metrics.schedulers} alive` : ""),
     light("Workers", workers ? workers.length > 0 : null, workers ? `${workers.length} alive` : ""),
-    light("Events", connection === "connecting" ? null : connection === "live", { live: "live", lost: "connection lost", connecting: "connecting" }[connection]),
+    light(
+      "Events",
+      connection === "connecting" ? null : connection === "live",
+      { live: "live", lost: "connection lost", connecting: "connecting" }[connection],
+    ),
   );
 }
 
@@ -288,4 +268,9 @@ function health() {
  * @param {string} text
  */
 const light = (name, good, text) =>
-  h("li", null, h("span", { class: "name" }, name), h("span", { class: `light ${good === null ? "" : good ? "good" : "bad"}` }, text));
+  h(
+    "li",
+    null,
+    h("span", { class: "name" }, name),
+    h("span", { class: `light ${good === null ? "" : good ? "good" : "bad"}` }, text),
+  );

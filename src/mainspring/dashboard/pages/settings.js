@@ -21,21 +21,56 @@ export function settingsPage() {
       element,
       heading("Settings"),
       section("Appearance", [
-        choice("Colours", "theme", [["system", "As the system"], ["light", "Light"], ["dark", "Dark"]], theme, (value) => prefer({ theme: /** @type {any} */ (value) })),
-        choice("Times", "zone", [["local", `Here (${Intl.DateTimeFormat().resolvedOptions().timeZone})`], ["UTC", "UTC"]], zone, (value) => prefer({ zone: /** @type {any} */ (value) })),
+        choice(
+          "Colours",
+          "theme",
+          [
+            ["system", "As the system"],
+            ["light", "Light"],
+            ["dark", "Dark"],
+          ],
+          theme,
+          (value) => prefer({ theme: /** @type {any} */ (value) }),
+        ),
+        choice(
+          "Times",
+          "zone",
+          [
+            ["local", `Here (${Intl.DateTimeFormat().resolvedOptions().timeZone})`],
+            ["UTC", "UTC"],
+          ],
+          zone,
+          (value) => prefer({ zone: /** @type {any} */ (value) }),
+        ),
         button("Show keys", { kind: "quiet", on: { click: help } }),
       ]),
       section("Access", access()),
       section("Traces", [
-        h("p", { class: "faint" }, "Where the trace of an execution is to be seen, with {execution} or {job} for its id. It is kept in this browser."),
+        h(
+          "p",
+          { class: "faint" },
+          "Where the trace of an execution is to be seen, with {execution} or {job} for its id. It is kept in this browser.",
+        ),
         h(
           "label",
           { class: "field" },
           "Address",
-          h("input", { name: "traces", type: "url", placeholder: "https://traces.example.com/search?q={execution}", value: traces, on: { change: (/** @type {Event} */ event) => traced(event) } }),
+          h("input", {
+            name: "traces",
+            type: "url",
+            placeholder: "https://traces.example.com/search?q={execution}",
+            value: traces,
+            on: { change: (/** @type {Event} */ event) => traced(event) },
+          }),
         ),
       ]),
-      section("Elsewhere", facts([["API", h("a", { href: "../docs" }, "Every endpoint, with its fields")], ["Metrics", h("a", { href: "../metrics" }, "For Prometheus")]])),
+      section(
+        "Elsewhere",
+        facts([
+          ["API", h("a", { href: "../docs" }, "Every endpoint, with its fields")],
+          ["Metrics", h("a", { href: "../metrics" }, "For Prometheus")],
+        ]),
+      ),
     );
   }
 
@@ -45,10 +80,21 @@ export function settingsPage() {
         session.signOut();
         session.refused();
       };
-      return [h("p", null, "You are signed in with a key. It is kept for this tab only, and forgotten when the tab is closed."), button("Sign out", { on: { click: leave } })];
+      return [
+        h(
+          "p",
+          null,
+          "You are signed in with a key. It is kept for this tab only, and forgotten when the tab is closed.",
+        ),
+        button("Sign out", { on: { click: leave } }),
+      ];
     }
     return [
-      h("p", null, "No key exists: everybody on this machine may do everything, and nobody else can reach it. From the first key on, one is needed everywhere, here too."),
+      h(
+        "p",
+        null,
+        "No key exists: everybody on this machine may do everything, and nobody else can reach it. From the first key on, one is needed everywhere, here too.",
+      ),
       command("mainspring key create --owner ada --scope admin"),
       command("mainspring key list"),
       command("mainspring key revoke ID"),
@@ -78,5 +124,12 @@ const choice = (label, name, options, value, choose) =>
     "fieldset",
     { class: "choice" },
     h("legend", null, label),
-    options.map(([each, text]) => h("label", null, h("input", { type: "radio", name, value: each, checked: each === value, on: { change: () => choose(each) } }), text)),
+    options.map(([each, text]) =>
+      h(
+        "label",
+        null,
+        h("input", { type: "radio", name, value: each, checked: each === value, on: { change: () => choose(each) } }),
+        text,
+      ),
+    ),
   );

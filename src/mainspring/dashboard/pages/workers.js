@@ -35,7 +35,13 @@ export function workersPage() {
     refresh(
       element,
       heading("Workers"),
-      metrics && workers ? h("p", { class: "lead" }, `${plural(workers.length, "worker")} with ${plural(metrics.capacity, "slot")}, ${metrics.executing} in use; ${plural(metrics.schedulers, "scheduler")} alive.`) : null,
+      metrics && workers
+        ? h(
+            "p",
+            { class: "lead" },
+            `${plural(workers.length, "worker")} with ${plural(metrics.capacity, "slot")}, ${metrics.executing} in use; ${plural(metrics.schedulers, "scheduler")} alive.`,
+          )
+        : null,
       workers === null ? loading() : workers.length === 0 ? nobody() : list(workers),
       handlers ? section("Handlers by lane", lanes(handlers, workers ?? [])) : null,
     );
@@ -45,7 +51,13 @@ export function workersPage() {
   return { title: "Workers", element, dispose: stop };
 }
 
-const nobody = () => empty("No worker is alive: nothing runs.", h("p", null, "Start everything in one process, or a worker alone:"), command("mainspring serve"), command("mainspring worker"));
+const nobody = () =>
+  empty(
+    "No worker is alive: nothing runs.",
+    h("p", null, "Start everything in one process, or a worker alone:"),
+    command("mainspring serve"),
+    command("mainspring worker"),
+  );
 
 /** @param {Worker[]} workers */
 const list = (workers) =>
@@ -57,13 +69,34 @@ const list = (workers) =>
       h(
         "tr",
         { key: String(worker.session) },
-        h("td", { class: "main" }, h("a", { class: "name", href: href(["executions"], { worker: worker.id }) }, worker.id), h("span", { class: "sub" }, `${worker.host} · process ${worker.pid} · session ${worker.session}`)),
+        h(
+          "td",
+          { class: "main" },
+          h("a", { class: "name", href: href(["executions"], { worker: worker.id }) }, worker.id),
+          h("span", { class: "sub" }, `${worker.host} · process ${worker.pid} · session ${worker.session}`),
+        ),
         h("td", { "data-name": "Slots in use" }, slots(worker)),
         h("td", { "data-name": "Lanes" }, worker.lanes.join(", ")),
         h("td", { "data-name": "Last heartbeat" }, ago(worker.last_heartbeat)),
         h("td", { "data-name": "Alive since" }, ago(worker.started_at)),
-        h("td", { "data-name": "Clock", class: Math.abs(worker.clock_skew_ms) > SKEW_MS ? "bad" : "" }, Math.abs(worker.clock_skew_ms) < 50 ? "right" : `${duration(Math.abs(worker.clock_skew_ms))} ${worker.clock_skew_ms > 0 ? "ahead" : "behind"}`),
-        h("td", { class: "acts" }, button(`Drain ${worker.id}`, { kind: "quiet", icon: "stop", bare: true, title: "Drain", on: { click: () => drain(worker) } })),
+        h(
+          "td",
+          { "data-name": "Clock", class: Math.abs(worker.clock_skew_ms) > SKEW_MS ? "bad" : "" },
+          Math.abs(worker.clock_skew_ms) < 50
+            ? "right"
+            : `${duration(Math.abs(worker.clock_skew_ms))} ${worker.clock_skew_ms > 0 ? "ahead" : "behind"}`,
+        ),
+        h(
+          "td",
+          { class: "acts" },
+          button(`Drain ${worker.id}`, {
+            kind: "quiet",
+            icon: "stop",
+            bare: true,
+            title: "Drain",
+            on: { click: () => drain(worker) },
+          }),
+        ),
       ),
     ),
   });
@@ -74,7 +107,11 @@ function drain(worker) {
   const dialog = open({
     title: `Drain ${worker.id}`,
     content: [
-      h("p", null, `On ${worker.host || "its machine"}, ask the process to end: it takes nothing new, lets what runs end, and gives the rest back.`),
+      h(
+        "p",
+        null,
+        `On ${worker.host || "its machine"}, ask the process to end: it takes nothing new, lets what runs end, and gives the rest back.`,
+      ),
       command(`kill -TERM ${worker.pid}`),
     ],
     buttons: [close],
@@ -86,7 +123,9 @@ function drain(worker) {
  * @param {Worker[]} workers
  */
 function lanes(handlers, workers) {
-  const names = [...new Set([...handlers.map(({ lane }) => lane), ...workers.flatMap(({ lanes: served }) => served)])].sort();
+  const names = [
+    ...new Set([...handlers.map(({ lane }) => lane), ...workers.flatMap(({ lanes: served }) => served)]),
+  ].sort();
   return h(
     "ul",
     { class: "rows lanes" },
@@ -96,8 +135,16 @@ function lanes(handlers, workers) {
         "li",
         { key: lane },
         h("span", { class: "name" }, lane),
-        h("span", { class: `light ${serving ? "good" : "bad"}` }, serving ? plural(serving, "worker") : "nobody serves it"),
-        h("span", { class: "handlers" }, handlers.filter((handler) => handler.lane === lane).map(({ name }) => h("code", null, name))),
+        h(
+          "span",
+          { class: `light ${serving ? "good" : "bad"}` },
+          serving ? plural(serving, "worker") : "nobody serves it",
+        ),
+        h(
+          "span",
+          { class: "handlers" },
+          handlers.filter((handler) => handler.lane === lane).map(({ name }) => h("code", null, name)),
+        ),
       );
     }),
   );
