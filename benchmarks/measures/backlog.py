@@ -36,7 +36,7 @@ COMPARED = {
 
 def measure(stage: Stage) -> list[Figure]:
     full, empty = stage.within("full"), stage.within("empty")
-    history = _remember(full)
+    history = remember(full)
     waiting, seconds = _load(full)
     full.settle()
     note = "" if waiting == stage.sizes.backlog else f"{waiting:,} waiting"
@@ -59,7 +59,7 @@ def _takes(pairs: int) -> list[tuple[Take, int]]:
     return [*((take, pairs) for take in measures), (idle.measure, 1)]
 
 
-def _remember(stage: Stage) -> int:
+def remember(stage: Stage) -> int:
     """Fill the history, where there is one, for as long as the limit allows; how many jobs it has then."""
     contender = stage.contender
     if not isinstance(contender, KeepsHistory):
