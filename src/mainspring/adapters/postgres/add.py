@@ -198,26 +198,37 @@ def _owner(item: _Item) -> str:
     return item.owner if isinstance(item, NewRun) else item.job.owner
 
 
-def _columns(runs: Sequence[NewRun]) -> list[list[Any]]:
-    """What every run has, one list per column: a tuple per run would cost as much again as all lists."""
-    tasks = [run.task for run in runs]
-    dues = [run.due for run in runs]
+def _columns(runs: Sequence[NewRun]) -> list[Sequence[Any]]:
+    """Runs as columns: what is each run's own, then what they share, once for all that are alike.
+
+    Most batches are alike but for ids and payloads, and each value that is sent costs both sides as much as the next.
+    """
+    shared: dict[tuple[Any, ...], int] = {}
+    places = [shared.setdefault(_shared_fields(run), len(shared) + 1) for run in runs]
     return [
         [run.id for run in runs],
-        [run.owner for run in runs],
-        [run.project for run in runs],
-        [run.name for run in runs],
-        [run.spec for run in runs],
-        [due if isinstance(due, timedelta) else None for due in dues],
-        [None if isinstance(due, timedelta) else due for due in dues],
-        [task.handler for task in tasks],
-        [task.lane for task in tasks],
-        [task.priority for task in tasks],
-        [task.timeout for task in tasks],
-        [retry_text(task.retry) for task in tasks],
-        [task.payload for task in tasks],
-        [task.blob for task in tasks],
+        places,
+        [None if isinstance(run.due, timedelta) else run.due for run in runs],
+        [run.task.payload for run in runs],
+        *zip(*shared, strict=True),
     ]
+
+
+def _shared_fields(run: NewRun) -> tuple[Any, ...]:
+    task = run.task
+    return (
+        run.owner,
+        run.project,
+        run.name,
+        run.spec,
+        run.due if isinstance(run.due, timedelta) else None,
+        task.handler,
+        task.lane,
+        task.priority,
+        task.timeout,
+        retry_text(task.retry),
+        task.blob,
+    )
 
 
 def _job_fields(item: NewJob) -> tuple[Any, ...]:

@@ -2,15 +2,16 @@
 -- may turn around: rows are found by `id = ANY(…)` or by where they lie.
 
 -- name: add
--- New one-shot jobs, each a run; none of them ended before $15. What is stored already, live, ended or as a standing job,
--- is left alone: queue and history are looked at in one moment, so that a run on its way from one to the other is seen.
--- What others add just now is met by its id, and in the order of ids, so that nobody waits in a circle. The answer is the
--- moment, and the ids that were new, or null for all.
+-- New one-shot jobs, each a run; none of them ended before $16. What is a run's own comes first, with the place of what it
+-- shares with others. What is stored already, live, ended or as a standing job, is left alone: queue and history are looked
+-- at in one moment, so that a run on its way from one to the other is seen. What others add just now is met by its id, and
+-- in the order of ids, so that nobody waits in a circle. The answer is the moment, and the ids that were new, or null for all.
 WITH given AS MATERIALIZED (
     SELECT *, coalesce(instant, now() + delay) AS due
-    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::interval[], $7::timestamptz[], $8::text[],
-                $9::text[], $10::smallint[], $11::interval[], $12::text[], $13::bytea[], $14::text[])
-        AS run (id, owner, project, name, spec, delay, instant, handler, lane, priority, timeout, retry, payload, blob)
+    FROM unnest($1::uuid[], $2::integer[], $3::timestamptz[], $4::bytea[]) AS own (id, place, instant, payload)
+    JOIN unnest($5::text[], $6::text[], $7::text[], $8::bytea[], $9::interval[], $10::text[], $11::text[], $12::smallint[],
+                $13::interval[], $14::text[], $15::text[]) WITH ORDINALITY
+        AS shared (owner, project, name, spec, delay, handler, lane, priority, timeout, retry, blob, place) USING (place)
 ),
 added AS (
     INSERT INTO queue (id, job_id, owner, project, name, spec, kind, due_at, wake_at, handler, lane, priority, timeout, retry,
@@ -20,7 +21,7 @@ added AS (
     FROM given WHERE id NOT IN (
         SELECT id FROM queue WHERE id = ANY ($1::uuid[])
         UNION ALL
-        SELECT id FROM history WHERE id = ANY ($1::uuid[]) AND finished_at >= $15 AND finished_at < now() + interval '1 day'
+        SELECT id FROM history WHERE id = ANY ($1::uuid[]) AND finished_at >= $16 AND finished_at < now() + interval '1 day'
         UNION ALL
         SELECT id FROM job WHERE id = ANY ($1::uuid[])
     )
@@ -60,11 +61,11 @@ SELECT id FROM job WHERE id = ANY ($1::uuid[]);
 -- New runs of any kind: those of standing jobs are told by the last column. Answers the ids that were new.
 WITH given AS MATERIALIZED (
     SELECT *, coalesce(instant, now() + delay) AS due
-    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::interval[], $7::timestamptz[], $8::text[],
-                $9::text[], $10::smallint[], $11::interval[], $12::text[], $13::bytea[], $14::text[], $15::uuid[], $16::uuid[],
-                $17::text[], $18::boolean[])
-        AS run (id, owner, project, name, spec, delay, instant, handler, lane, priority, timeout, retry, payload, blob, job_id,
-                origin, key, standing)
+    FROM unnest($1::uuid[], $2::integer[], $3::timestamptz[], $4::bytea[], $16::uuid[], $17::uuid[], $18::text[], $19::boolean[])
+        AS own (id, place, instant, payload, job_id, origin, key, standing)
+    JOIN unnest($5::text[], $6::text[], $7::text[], $8::bytea[], $9::interval[], $10::text[], $11::text[], $12::smallint[],
+                $13::interval[], $14::text[], $15::text[]) WITH ORDINALITY
+        AS shared (owner, project, name, spec, delay, handler, lane, priority, timeout, retry, blob, place) USING (place)
 ),
 added AS (
     INSERT INTO queue (id, job_id, origin, owner, project, name, key, spec, kind, due_at, wake_at, handler, lane, priority,
