@@ -12,6 +12,7 @@ from mainspring.adapters.postgres.address import address
 from mainspring.adapters.postgres.checkup import PostgresCheckup
 from mainspring.adapters.postgres.engine import Engine
 from mainspring.adapters.postgres.migrate import migrate
+from mainspring.adapters.postgres.partitions import prepare
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.ports.checkup import Remark
 
@@ -21,6 +22,7 @@ async def engine(postgres_url: str) -> AsyncIterator[Engine]:
     await migrate(address(postgres_url))
     engine = Engine(address(postgres_url), SystemRandom())
     await engine.open()
+    await prepare(engine)
     yield engine
     await engine.close()
 
@@ -31,7 +33,7 @@ async def remarks(engine: Engine) -> dict[str, Remark]:
 
 async def test_a_new_store_is_well(engine: Engine) -> None:
     found = await remarks(engine)
-    assert list(found) == ["server", "autovacuum", "connections", "bloat", "snapshots", "indexes"]
+    assert list(found) == ["server", "autovacuum", "connections", "bloat", "snapshots", "indexes", "history"]
     assert [remark for remark in found.values() if remark.step] == []
 
 
@@ -52,6 +54,15 @@ async def test_an_old_snapshot_is_named_with_its_process(
     assert "forgotten report, idle in transaction" in remark.text
     assert remark.step
     await connection.close()
+
+
+async def test_a_history_that_cannot_be_written_for_long_endangers_the_store(engine: Engine) -> None:
+    weeks = await engine.fetch("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'history'::regclass")
+    for week in sorted(str(table) for (table,) in weeks)[2:]:
+        await engine.execute(f"DROP TABLE {week}")
+    remark = (await remarks(engine))["history"]
+    assert "for 1 weeks" in remark.text
+    assert remark.endangers
 
 
 async def test_lost_vacuum_settings_are_noticed(engine: Engine) -> None:

@@ -6,11 +6,13 @@ from datetime import timedelta
 
 from mainspring.adapters.postgres.engine import Engine
 from mainspring.adapters.postgres.migrate import migrations
+from mainspring.adapters.postgres.partitions import weeks_ahead
 from mainspring.adapters.postgres.statements import load
 from mainspring.ports.checkup import Remark
 
 OLD_SNAPSHOT = timedelta(minutes=5)
 """While a snapshot lives, no row that has died since can be cleared away: claims get slower and slower."""
+FEWEST_WEEKS = 2
 MOST_CONNECTIONS_USED = 0.8
 
 _SQL = load("checkup")
@@ -30,6 +32,7 @@ class PostgresCheckup:
             await self._vacuum(),
             await self._snapshots(),
             await self._indexes(),
+            await self._weeks(),
         ]
 
     async def _server(self) -> Sequence[Remark]:
@@ -71,6 +74,17 @@ class PostgresCheckup:
             subject="snapshots",
             text=f"{who} has held one for {seconds}, so no dead row can be cleared away",
             step="end it, and set idle_in_transaction_session_timeout for whoever it was",
+        )
+
+    async def _weeks(self) -> Remark:
+        ahead = await weeks_ahead(self._engine)
+        if ahead >= FEWEST_WEEKS:
+            return Remark(subject="history", text=f"can be written for {ahead} weeks to come")
+        return Remark(
+            subject="history",
+            text=f"can be written for {max(ahead, 0)} weeks to come, and then no run can end",
+            step="let a scheduler run, which prepares the next weeks, or run 'mainspring migrate'",
+            endangers=True,
         )
 
     async def _indexes(self) -> Remark:
