@@ -54,11 +54,15 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def file_of(attributes: list[str], place: str) -> str | None:
-    """The file that a block's first line names; a plain name, since a page has only its own folder."""
+    """The file that a block's first line names; never outside of the folder that a page has."""
     names = [each.removeprefix("file=") for each in attributes if each.startswith("file=")]
-    if len(names) != len(attributes) or len(names) > 1 or any(not name or name != Path(name).name for name in names):
+    if len(names) != len(attributes) or len(names) > 1 or any(not name or not _inside(name) for name in names):
         raise UnclearBlock(f"{place}: nothing but `file=name` may follow the language")
     return names[0] if names else None
+
+
+def _inside(name: str) -> bool:
+    return not Path(name).is_absolute() and ".." not in Path(name).parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

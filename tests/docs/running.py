@@ -58,7 +58,9 @@ class Reader:
     def follow(self, block: Block) -> None:
         """Run or save one block; BlockFailed if it fails or prints something else than the page says."""
         if block.file is not None:
-            (self.folder / block.file).write_text(self._real(block.source), encoding="utf-8")
+            file = self.folder / block.file
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(self._real(block.source), encoding="utf-8")
             return
         complaint = self._run_python(block) if block.language == "python" else self._run_console(block)
         if complaint is not None:

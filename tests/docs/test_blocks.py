@@ -38,11 +38,14 @@ def test_a_command_cannot_escape_by_another_label(tmp_path: Path, label: str) ->
 
 
 def test_a_block_may_be_a_file_to_save(tmp_path: Path) -> None:
-    [block] = blocks(page(tmp_path, "```python file=greetings.py\na = 1\n```\n"))
-    assert block.file == "greetings.py"
+    for name in ("greetings.py", "folder/greetings.py"):
+        [block] = blocks(page(tmp_path, f"```python file={name}\na = 1\n```\n"))
+        assert block.file == name
 
 
-@pytest.mark.parametrize("attributes", ["title=a.py", "file=../a.py", "file=/a.py", "file=", "file=a.py file=b.py"])
+@pytest.mark.parametrize(
+    "attributes", ["title=a.py", "file=../a.py", "file=a/../../b.py", "file=/a.py", "file=", "file=a.py file=b.py"]
+)
 def test_another_attribute_or_another_folder_is_refused(tmp_path: Path, attributes: str) -> None:
     with pytest.raises(UnclearBlock, match="nothing but"):
         list(blocks(page(tmp_path, f"```python {attributes}\na = 1\n```\n")))
