@@ -41,7 +41,8 @@ def server(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     own = engine.settings
 
     def with_a_clock(purpose: Purpose, schema: str) -> dict[str, str]:
-        return {**own(purpose, schema), "search_path": f"{schema}, clock, pg_catalog"}
+        # Each setting stands between quotes, in which a path of several schemas has to be three values.
+        return {**own(purpose, schema), "search_path": f"{schema}', 'clock', 'pg_catalog"}
 
     monkeypatch.setattr(engine, "settings", with_a_clock)
     PostgresEqualsTheModel.url = postgres_url
@@ -55,9 +56,13 @@ class PostgresEqualsTheModel(EqualsTheModel):
 
     async def open_store(self, clock: ManualClock) -> OpenStore:
         self.hands = await asyncpg.connect(self.url)
-        await self.follow(clock)
-        empty(self.url)
-        return await PostgresStore.open(self.url, random=SystemRandom())
+        try:
+            await self.follow(clock)
+            empty(self.url)
+            return await PostgresStore.open(self.url, random=SystemRandom())
+        except BaseException:
+            await self.hands.close()
+            raise
 
     def run(self, step: Coroutine[Any, Any, T]) -> T:
         self.runner.run(self.follow(self.clock))
