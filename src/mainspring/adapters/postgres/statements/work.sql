@@ -86,8 +86,8 @@ INSERT INTO job (id, owner, project, name, key, state, version, terms, created_a
                  handler, lane, priority, timeout, retry, payload, blob)
 SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::integer[], $8::bytea[],
                      $9::timestamptz[], $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::text[], $14::text[],
-                     $15::smallint[], $16::interval[], $17::text[], $18::bytea[], $19::text[])
-ON CONFLICT (id) DO NOTHING RETURNING id;
+                     $15::smallint[], $16::interval[], $17::text[], $18::bytea[], $19::text[]) AS job (id)
+ORDER BY job.id ON CONFLICT (id) DO NOTHING RETURNING id;
 
 -- name: claim
 -- The best due runs of lane $1 become running under new fences, for session $2, at most $3; rows that another claimer holds
