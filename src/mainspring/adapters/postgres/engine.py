@@ -215,7 +215,8 @@ class Engine:
 
     @asynccontextmanager
     async def _connection(self, purpose: Purpose) -> AsyncIterator[Connection]:
-        async with self._pools[purpose].acquire(timeout=CONNECT_SECONDS) as connection:
+        # Whoever has a connection gives it back in bounded time, so that waiting for one needs no bound of its own.
+        async with self._pools[purpose].acquire() as connection:
             try:
                 yield connection
             except asyncpg.InternalClientError:
