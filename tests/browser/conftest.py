@@ -20,7 +20,7 @@ expect.set_options(timeout=15_000)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The browser belongs to the loop that started it: all tests here share that loop."""
     for item in items:
-        if HERE in item.path.parents:
+        if HERE in item.path.parents and pytest_asyncio.is_async_test(item):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 

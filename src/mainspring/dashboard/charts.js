@@ -5,6 +5,8 @@
 import { h, s } from "./dom.js";
 
 const SIZE = 100;
+/** Steps without a value that a line still spans. */
+const LONGEST_BRIDGE = 5;
 
 /**
  * @typedef {{name: string, class: string, values: (number | null)[]}} Series
@@ -45,7 +47,7 @@ export function bars(chart) {
 }
 
 /**
- * Lines; where nothing is known there is a gap.
+ * Lines through what is known; where nothing is known for long there is a gap.
  * @param {Chart} chart
  */
 export function lines(chart) {
@@ -53,13 +55,12 @@ export function lines(chart) {
   const top = roundUp(Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)), 1));
   const width = SIZE / times.length;
   const shapes = series.map(({ class: name, values }) => {
-    let drawing = false;
+    let last = -Infinity;
     const path = values.map((value, step) => {
-      if (value === null) return (drawing = false) || "";
+      if (value === null) return "";
       const point = `${(step + 0.5) * width} ${SIZE - (value / top) * SIZE}`;
-      const alone = !drawing && (values[step + 1] ?? null) === null;
-      const text = alone ? `M${point}h.01` : `${drawing ? "L" : "M"}${point}`;
-      drawing = true;
+      const text = step - last > LONGEST_BRIDGE ? `M${point}h.01` : `L${point}`;
+      last = step;
       return text;
     });
     return s("path", { class: `line ${name}`, d: path.join("") });

@@ -34,7 +34,7 @@ export function tiles(timeline) {
       "Completed",
       number(completed),
       href(["executions"], { status: "COMPLETED" }),
-      decided ? `${percent((completed ?? 0) / decided)} of what ended` : "",
+      decided ? `${percent((completed ?? 0) / decided)} succeeded` : "",
     ),
     tile("Failed", number(failed), href(["executions"], { status: "FAILED" }), "", failed ? "bad" : ""),
     tile("Lateness", late.length === 0 ? "–" : duration(Math.max(...late)), null, "worst 95th percentile"),

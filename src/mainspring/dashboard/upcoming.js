@@ -77,20 +77,21 @@ function mistake(error, schedule) {
  * @param {string} timezone
  */
 function list(moments, timezone) {
-  const shown = moments.map((moment) => ({ moment, ...inZone(moment, timezone) }));
+  const exact = moments.some((moment) => !moment.endsWith(":00Z"));
+  const shown = moments.map((moment) => ({ moment, ...inZone(moment, timezone, exact) }));
   return h(
     "ol",
     null,
     shown.map(({ moment, text, offset }, index) => {
       const before = shown[index - 1];
       const change = before && before.offset !== offset ? shift(before.offset, offset) : null;
-      const twice = before && before.local === shown[index].local ? "the same hour again" : null;
+      const twice = before && before.text === text ? "the same hour again" : null;
       return h(
         "li",
         null,
         change ? h("p", { class: "dst" }, change, twice ? `: ${twice}` : "") : null,
         h("time", { datetime: moment, title: moment }, text),
-        h("span", { class: "faint" }, offset),
+        h("span", { class: "faint", title: "From UTC" }, offset.replace(/^UTC(?=.)/, "")),
         ago(moment),
       );
     }),
@@ -106,27 +107,25 @@ const shift = (before, after) => `Daylight saving: the clock goes from ${before}
 /**
  * @param {string} moment
  * @param {string} timezone
+ * @param {boolean} exact whether seconds matter
  */
-function inZone(moment, timezone) {
+function inZone(moment, timezone, exact) {
   const date = new Date(moment);
-  const zone = valid(timezone) ? timezone : "UTC";
-  const options = /** @type {const} */ ({
-    timeZone: zone,
-    hourCycle: "h23",
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-  });
+  const timeZone = valid(timezone) ? timezone : "UTC";
   const text = new Intl.DateTimeFormat("en-GB", {
-    ...options,
+    timeZone,
     weekday: "short",
     day: "numeric",
     month: "short",
     year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    ...(exact ? { second: "2-digit" } : {}),
+    hourCycle: "h23",
   }).format(date);
-  const parts = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "longOffset" }).formatToParts(date);
+  const parts = new Intl.DateTimeFormat("en-GB", { timeZone, timeZoneName: "longOffset" }).formatToParts(date);
   const offset = parts.find(({ type }) => type === "timeZoneName")?.value ?? "";
-  return { text, local: text, offset: offset === "GMT" ? "UTC" : offset.replace("GMT", "UTC") };
+  return { text, offset: /^GMT([+-]00:00)?$/.test(offset) ? "UTC" : offset.replace("GMT", "UTC") };
 }
 
 /** @param {string} timezone */
