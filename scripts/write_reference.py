@@ -2,7 +2,7 @@
 
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from mainspring.cli.main import app
 from mainspring.cli.options import JSON, TARGET
 from mainspring.wiring.setting import Part, Setting, settings_of, written
 from mainspring.wiring.settings import Settings
+from scripts.requirement_groups import DOCUMENTS
+from scripts.requirements import counts, rows
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MARK = "<!-- Written by `make docs` from the program. Don't edit. -->"
@@ -37,6 +39,17 @@ the current folder. A flag counts most, then the environment, then `.env`. A var
 `--no-allow-shell`. A repeatable flag is a list with commas in a variable: `MAINSPRING_PORT=8080,9090`.
 
 A value that can't be used ends the program with exit code 2 and a sentence that says what is allowed.
+"""
+
+DOCUMENTS_HEAD = f"""\
+# The five documents
+
+{MARK}
+
+Mainspring answers five older descriptions of job schedulers, S0 to S4, word for word: their paths, fields, status
+words, variables and metrics. Each statement in them has a number. Here stands what shows that it holds, or what it
+waits for. Names without a link are tests in [tests/documents](../../tests/documents), one file per document; they send
+the commands that the documents print to real processes.
 """
 
 COMMANDS_HEAD = f"""\
@@ -91,9 +104,20 @@ def commands_page() -> str:
     return "\n".join([COMMANDS_HEAD, EXITS_HEAD, exits, EXITS_FOOT, TARGET_HEAD, targets, *sections, FOOT])
 
 
+def documents_page() -> str:
+    """Every number of the five documents, and what shows that it is so."""
+    head = ("document", "shown", "of")
+    totals = [(f"[{name}](#{name.lower()})", str(shown), str(of)) for name, (shown, of) in counts().items()]
+    sections = [
+        f"## {each.name}\n\n{each.title}.\n\n{_table(('numbers', 'about', 'shown by'), list(rows(each)))}"
+        for each in DOCUMENTS
+    ]
+    return "\n".join([DOCUMENTS_HEAD, _table(head, totals), *sections, FOOT])
+
+
 def pages() -> Mapping[str, str]:
     """Each page that is written here by its file's name, and its text."""
-    return {"settings.md": settings_page(), "commands.md": commands_page()}
+    return {"settings.md": settings_page(), "commands.md": commands_page(), "documents.md": documents_page()}
 
 
 def shown_default(setting: Setting) -> str:
@@ -181,7 +205,7 @@ def _own_default(parameter: Any) -> str:
             return f"`{value}`"
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
     return "".join("| " + " | ".join(_escaped(cell) for cell in line) + " |\n" for line in lines)
 
