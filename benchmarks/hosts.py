@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 import psycopg
 
@@ -11,6 +11,8 @@ from benchmarks.contender import Server
 from benchmarks.usage import Usage, usage
 from servers.postgres import PostgresServer
 from servers.valkey import ValkeyServer
+
+S = TypeVar("S", PostgresServer, ValkeyServer)
 
 POSTGRESQL_SETTINGS = {
     "shared_buffers": "128MB",
@@ -43,8 +45,7 @@ class Host(Protocol):
 
 class PostgresHost:
     def __init__(self) -> None:
-        self._server = PostgresServer(POSTGRESQL_SETTINGS)
-        self._server.start()
+        self._server = _started(PostgresServer(POSTGRESQL_SETTINGS))
         self._made: list[str] = []
         self._count = 0
 
@@ -102,9 +103,18 @@ class ValkeyHost:
 
     def _running(self) -> ValkeyServer:
         if self._server is None:
-            self._server = ValkeyServer()
-            self._server.start()
+            self._server = _started(ValkeyServer())
         return self._server
+
+
+def _started(server: S) -> S:
+    """The server, running; one that doesn't start leaves nothing behind."""
+    try:
+        server.start()
+    except BaseException:
+        server.close()
+        raise
+    return server
 
 
 def _execute(url: str, statement: str) -> None:
