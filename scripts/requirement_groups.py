@@ -142,7 +142,7 @@ S3_LAB = Document(
     (
         Group("01 to 03, 08, 13, 16 to 19, 23 to 30, 32", "Exercise 1: immediate jobs, /stats and /workers"),
         Group("31", "A log line when a run begins and when it ends", later="log lines of runs: workers write none yet"),
-        Group("04", "PostgreSQL", ("tests/conformance/test_postgres.py",)),
+        Group("04", "PostgreSQL", ("tests/conformance/test_postgres.py", "tests/documents/test_one_server.py")),
         Group("05, 66", "Redis as the queue", later=REDIS),
         Group("06, 11, 12, 15, 50, 63 to 65", "Containers and dashboards", later=STACKS),
         Group("07", "Traces", later="OpenTelemetry"),
@@ -185,7 +185,7 @@ S4 = Document(
         Group("49 to 51", "Webhooks", ("tests/scenarios/handlers/test_webhook.py",)),
         Group("52, 53, 56, 57", "Shell commands, log messages and cleaning up"),
         Group("58 to 64", "Cron expressions"),
-        Group("66", "DATABASE_URL", SETTINGS),
+        Group("66", "DATABASE_URL", (*SETTINGS, "tests/documents/test_one_server.py")),
         Group("69", "How soon another scheduler follows one that was killed", later=CHAOS),
         Group("75 to 77", "Tests, benchmarks, credentials", ("tests", "benchmarks", "tests/api/test_credentials.py")),
         Group("81", "The formula of the backoff", ("tests/unit/domain/test_retry.py",)),
