@@ -13,7 +13,7 @@ from uuid import UUID
 from mainspring.adapters.postgres.bounds import earliest_end
 from mainspring.adapters.postgres.coalesce import Coalescer
 from mainspring.adapters.postgres.engine import Connection, Engine, Purpose
-from mainspring.adapters.postgres.rows import retry_text, task_fields
+from mainspring.adapters.postgres.rows import instant, retry_text, task_fields
 from mainspring.adapters.postgres.statements import load
 from mainspring.domain.job import NewJob
 from mainspring.domain.run import NewRun
@@ -208,7 +208,7 @@ def _columns(runs: Sequence[NewRun]) -> list[Sequence[Any]]:
     return [
         [run.id for run in runs],
         places,
-        [None if isinstance(run.due, timedelta) else run.due for run in runs],
+        [None if isinstance(run.due, timedelta) else instant(run.due) for run in runs],
         [run.task.payload for run in runs],
         *zip(*shared, strict=True),
     ]
@@ -244,7 +244,7 @@ def _job_fields(item: NewJob) -> tuple[Any, ...]:
         job.terms.to_json(),
         job.created_at,
         job.updated_at,
-        job.next_fire_at,
-        job.wake_at,
+        instant(job.next_fire_at),
+        instant(job.wake_at),
         *task_fields(job.task),
     )

@@ -13,7 +13,7 @@ from uuid import UUID
 from mainspring.adapters.postgres.bounds import earliest_end
 from mainspring.adapters.postgres.engine import Connection
 from mainspring.adapters.postgres.records import records_from
-from mainspring.adapters.postgres.rows import Row, run_from
+from mainspring.adapters.postgres.rows import Row, run_from, text
 from mainspring.adapters.postgres.statements import load
 from mainspring.domain.run import Run
 from mainspring.ports.views import (
@@ -45,7 +45,7 @@ class _Keys:
 
 async def runs(connection: Connection, where: RunFilter, page: Cursor) -> Page[Run]:
     """Runs that match, newest first."""
-    values: list[Any] = [where.owner, _numbers(where.states), where.worker, where.handler]
+    values: list[Any] = [text(where.owner), _numbers(where.states), text(where.worker), text(where.handler)]
     statement = "run_keys"
     if where.job_id is not None:
         statement = "run_keys_of_job"
@@ -66,7 +66,7 @@ async def jobs(connection: Connection, where: JobFilter, page: Cursor) -> Page[J
         return await _job_keys(connection, where, before, most)
 
     if where.key is not None and where.owner is not None:
-        identity = await connection.fetchval(_SQL["keyed"], where.owner, where.key)
+        identity = await connection.fetchval(_SQL["keyed"], text(where.owner), text(where.key))
         keys = _Keys(await _only(look, identity, page), None)
     else:
         keys = await _keys(look, page)
@@ -79,7 +79,7 @@ async def dead_letters(connection: Connection, where: DeadFilter, page: Cursor) 
     """Dead letters that match, newest first."""
 
     async def look(before: UUID, most: int) -> Sequence[Row]:
-        values = (where.owner, where.job_id, where.handler, where.fingerprint)
+        values = (text(where.owner), where.job_id, text(where.handler), text(where.fingerprint))
         return await connection.fetch(_SQL["dead_keys"], before, most, *values)
 
     keys = await _keys(look, page)
@@ -121,25 +121,25 @@ async def _only(look: Look, identity: UUID | None, page: Cursor) -> Sequence[Row
 
 
 async def _job_keys(connection: Connection, where: JobFilter, before: UUID, most: int) -> Sequence[Row]:
-    text = None if where.text is None else where.text.casefold()
+    searched = None if where.text is None else where.text.casefold()
     rows = await connection.fetch(
         _SQL["job_keys"],
         before,
         most,
-        where.owner,
-        where.project,
-        where.name,
-        where.handler,
-        where.key,
+        text(where.owner),
+        text(where.project),
+        text(where.name),
+        text(where.handler),
+        text(where.key),
         _numbers(where.states),
         _numbers(where.run_states),
-        text is not None,
+        searched is not None,
         where.standing,
     )
-    if text is None:
+    if searched is None:
         return rows
     # Here, because whether the server can fold the case of letters beyond ASCII depends on how it was set up.
-    return [(identity, ended, matches and _contains(texts, text)) for identity, ended, matches, texts in rows]
+    return [(identity, ended, matches and _contains(texts, searched)) for identity, ended, matches, texts in rows]
 
 
 async def _runs(connection: Connection, keys: Sequence[Row]) -> Mapping[UUID, Run]:
@@ -153,5 +153,5 @@ def _numbers(states: Collection[int] | None) -> list[int] | None:
     return None if states is None else [int(state) for state in states]
 
 
-def _contains(texts: Sequence[str], text: str) -> bool:
-    return any(text in each.casefold() for each in texts)
+def _contains(texts: Sequence[str], searched: str) -> bool:
+    return any(searched in each.casefold() for each in texts)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -19,11 +19,20 @@ Row: TypeAlias = "Sequence[Any] | asyncpg.Record"
 """Columns in the order of a fragment of `statements/fragments.sql`."""
 
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST = datetime.min.replace(tzinfo=UTC)
+_LAST = datetime.max.replace(tzinfo=UTC)
 
 
 def text(value: str | None) -> str | None:
     """Text as PostgreSQL takes it: it knows no NUL."""
     return None if value is None else value.replace("\0", "\\0")
+
+
+def instant(value: datetime | None) -> datetime | None:
+    """An instant as the driver takes it: the first and the last that Python knows would be infinities."""
+    if value == _LAST:
+        return _LAST - _MICROSECOND
+    return _FIRST + _MICROSECOND if value == _FIRST else value
 
 
 def retry_text(policy: RetryPolicy) -> str | None:

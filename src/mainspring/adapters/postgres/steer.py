@@ -6,7 +6,7 @@ from typing import assert_never
 
 from mainspring.adapters.postgres.bounds import earliest_end
 from mainspring.adapters.postgres.engine import Connection
-from mainspring.adapters.postgres.rows import task_fields, text
+from mainspring.adapters.postgres.rows import instant, task_fields, text
 from mainspring.adapters.postgres.statements import load
 from mainspring.domain.ids import RunId
 from mainspring.domain.run import State
@@ -74,6 +74,6 @@ async def _edit(connection: Connection, live: _Live, order: Edit) -> None:
         await connection.execute(_SQL["edit_task"], live.id, *task_fields(order.task))
         if order.task.lane != live.lane:
             await connection.execute(_SQL["move_count"], live.id, live.owner, live.kind, live.lane, order.task.lane)
-    instant = order.due if isinstance(order.due, datetime) else None
+    moment = instant(order.due) if isinstance(order.due, datetime) else None
     delay = order.due if isinstance(order.due, timedelta) else None
-    await connection.execute(_SQL["edit_rest"], live.id, instant, delay, order.name, order.spec)
+    await connection.execute(_SQL["edit_rest"], live.id, moment, delay, order.name, order.spec)

@@ -7,7 +7,7 @@ from typing import Any
 
 from mainspring.adapters.postgres.add import insert_runs, known_ids
 from mainspring.adapters.postgres.engine import Connection, Engine, Purpose
-from mainspring.adapters.postgres.rows import job_from, task_fields
+from mainspring.adapters.postgres.rows import instant, job_from, task_fields
 from mainspring.adapters.postgres.statements import load
 from mainspring.adapters.postgres.steer import cancel_active
 from mainspring.domain.ids import JobId, fired_run_id
@@ -75,8 +75,8 @@ async def _apply(connection: Connection, advances: Sequence[Advance]) -> None:
     await connection.execute(
         _SQL["advance"],
         [advance.job_id for advance in advances],
-        [advance.next_fire_at for advance in advances],
-        [advance.wake_at for advance in advances],
+        [instant(advance.next_fire_at) for advance in advances],
+        [instant(advance.wake_at) for advance in advances],
         [advance.look_again for advance in advances],
         [advance.active_run for advance in advances],
     )
@@ -116,14 +116,14 @@ def _saved_fields(job: Job, expected: Job) -> list[Any]:
     return [
         job.id,
         expected.version,
-        expected.next_fire_at,
+        instant(expected.next_fire_at),
         job.owner,
         job.project,
         job.name,
         job.key,
         job.state,
         job.terms.to_json(),
-        job.next_fire_at,
-        job.wake_at,
+        instant(job.next_fire_at),
+        instant(job.wake_at),
         *task_fields(job.task),
     ]

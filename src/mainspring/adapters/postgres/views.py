@@ -9,7 +9,7 @@ from mainspring.adapters.postgres import pages
 from mainspring.adapters.postgres.bounds import earliest_end
 from mainspring.adapters.postgres.engine import Connection, Engine, Purpose
 from mainspring.adapters.postgres.records import records_from
-from mainspring.adapters.postgres.rows import run_from
+from mainspring.adapters.postgres.rows import run_from, text
 from mainspring.adapters.postgres.statements import load
 from mainspring.domain.ids import JobId, Lane, RunId
 from mainspring.domain.run import Run
@@ -52,7 +52,7 @@ class PostgresViews:
 
     async def due(self, owner: str | None = None) -> int:
         """How many runs could start now."""
-        due: int = await self._engine.value(_SQL["due"], owner, purpose=Purpose.READ)
+        due: int = await self._engine.value(_SQL["due"], text(owner), purpose=Purpose.READ)
         return due
 
     async def handlers(self) -> Mapping[str, Lane]:

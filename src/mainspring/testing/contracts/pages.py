@@ -163,6 +163,9 @@ class PagesContract(StoreContract):
             (JobFilter(text="test.ec"), [job.job.id]),
             (JobFilter(text="%"), []),
             (JobFilter(text="_"), []),
+            (JobFilter(text="\0"), []),
+            (JobFilter(owner="\0", name="\0", handler="\0", project="\0"), []),
+            (JobFilter(key="\0", owner="\0"), []),
         ):
             assert await job_ids(store, where) == expected, where
 
@@ -212,6 +215,7 @@ class PagesContract(StoreContract):
             (RunFilter(states=frozenset({State.RUNNING})), [first.run_id]),
             (RunFilter(states=frozenset({State.SUCCEEDED, State.CANCELLED})), [third.id, second.run_id]),
             (RunFilter(states=frozenset({State.SUCCEEDED}), worker="worker-1"), []),
+            (RunFilter(owner="\0", worker="\0", handler="\0"), []),
         ):
             assert await run_ids(store, where) == expected, where
 

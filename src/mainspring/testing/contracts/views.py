@@ -1,6 +1,7 @@
 """The `Views` port: looking up jobs, runs and dead letters. Lists and figures have files of their own."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -49,6 +50,16 @@ class ViewsContract(PagesContract, FiguresContract):
         assert (job.owner, job.project, job.name, job.key) == ("o", "p", "n", "k")
         assert job.created_at == run.created_at
         assert job.terms.description == "why"
+
+    @pytest.mark.parametrize("due", [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)])
+    async def test_the_first_and_the_last_instant_are_instants_like_any_other(
+        self, store: Store, make: Factory, due: datetime
+    ) -> None:
+        new = make.run(due=due)
+        await added(store, new)
+        run = await seen(store, new.id)
+        assert abs(run.due_at - due) < timedelta(milliseconds=1)
+        assert run.wake_at == run.due_at
 
     async def test_a_one_shot_job_is_paused_while_it_is_held(self, store: Store, make: Factory) -> None:
         new = make.run()
@@ -180,6 +191,7 @@ class ViewsContract(PagesContract, FiguresContract):
         assert await found(DeadFilter(job_id=first.job_id)) == [first.id]
         assert await found(DeadFilter(fingerprint=fingerprint("b", "y"))) == [second.id]
         assert await found(DeadFilter(owner="o", handler="b")) == []
+        assert await found(DeadFilter(owner="\0", handler="\0", fingerprint="\0")) == []
 
     async def test_the_stores_clock_moves_forward(self, store: Store) -> None:
         first = await store.views.now()
