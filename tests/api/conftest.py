@@ -10,6 +10,7 @@ from mainspring.adapters.system.clock import SystemClock
 from mainspring.api.app import create_app
 from mainspring.api.ports import ApiPorts
 from mainspring.domain.ids import DEFAULT_LANE, Lane
+from mainspring.wiring.stores import Store
 from tests.api.calling import Api, calling
 from tests.api.serving import served
 
@@ -28,7 +29,7 @@ def ports(store: SqliteStore) -> ApiPorts:
     return ports_over(store)
 
 
-def ports_over(store: SqliteStore) -> ApiPorts:
+def ports_over(store: Store) -> ApiPorts:
     return ApiPorts(
         work=store.work,
         timetable=store.timetable,
