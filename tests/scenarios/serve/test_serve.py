@@ -160,5 +160,5 @@ async def test_workers_on_one_host_get_names_of_their_own(tmp_path: Path) -> Non
 async def test_samples_are_there_to_look_at(tmp_path: Path) -> None:
     async with mainspring(embedded(tmp_path), "serve", "--port", "0", "--samples") as running:
         await running.line("test.log", message="First in the queue")
-        async with aiohttp.ClientSession(await running.url()) as client, client.get("/") as response:
+        async with aiohttp.ClientSession(await running.url()) as client, client.get("/api/v1/jobs") as response:
             assert "weekday mornings" in await response.text()
