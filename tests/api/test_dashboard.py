@@ -110,4 +110,8 @@ def test_no_module_is_left_behind() -> None:
         for target in re.findall(r'^import [^;]*?"(\.[^"]+)";', text, re.MULTILINE | re.DOTALL):
             up, path = target.count("../"), target.replace("../", "").removeprefix("./")
             waiting.append(path if up or not folder else f"{folder}/{path}")
-    assert reached == {name for name in read_assets() if name.endswith(".js")}
+    modules = {name for name in read_assets() if name.endswith(".js")}
+    assert reached == modules
+    # A browser that is told of them all at once needn't read one to learn of the next.
+    named = re.findall(r'<link rel="modulepreload" href="([^"]+)">', (FOLDER / "index.html").read_text("utf-8"))
+    assert sorted(named) == sorted(modules - {"app.js"})

@@ -26,6 +26,7 @@ async def test_a_hundred_thousand_jobs_are_listed_and_filtered_page_by_page(site
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "/api/v1/jobs" in request.url else None)
     await page.get_by_label("Search in names").press_sequentially("job 099")
+    await expect(page).to_have_url(re.compile(r"q=job\+099$"))
     await expect(page.locator("tbody .name").first).to_have_text(re.compile("job 099"))
     await page.get_by_role("button", name="Older").click()
     await expect(page).to_have_url(re.compile("cursor="))

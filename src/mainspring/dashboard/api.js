@@ -8,6 +8,8 @@ import * as clock from "./clock.js";
 import { rawMembers } from "./json.js";
 import * as session from "./session.js";
 
+/** The most that the API gives at once. */
+const PAGE = 100;
 const BASE = new URL("../api/v1/", document.baseURI);
 
 /** Why a request failed, in words for people. */
@@ -96,25 +98,25 @@ export const nonce = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /**
- * Everything that a list holds, page by page, until there is no more or it is *most* and more.
+ * A list from its beginning: *most* items or a little more, but never more than a few pages, which may be short.
  * @template Item
  * @param {string} path
  * @param {Record<string, string | number>} query
  * @param {number} most
- * @param {AbortSignal} [signal]
- * @returns {Promise<{items: Item[], next: string | null}>}
+ * @returns {Promise<Page<Item>>}
  */
-export async function collect(path, query, most, signal) {
+export async function collect(path, query, most) {
   /** @type {Item[]} */
   const items = [];
   /** @type {string | null} */
   let cursor = null;
-  do {
+  for (let pages = 0; pages < most / PAGE + 2 && items.length < most; pages += 1) {
     /** @type {Page<Item>} */
-    const page = await get(path, { ...query, limit: 100, cursor }, signal);
+    const page = await get(path, { ...query, limit: PAGE, cursor });
     items.push(...page.items);
     cursor = page.next;
-  } while (cursor !== null && items.length < most);
+    if (cursor === null) break;
+  }
   return { items, next: cursor };
 }
 

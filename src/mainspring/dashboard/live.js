@@ -22,7 +22,7 @@ export const state = {
   /** @type {Metrics | null} */ metrics: null,
   /** @type {Worker[] | null} */ workers: null,
   /** @type {State} */ connection: "connecting",
-  /** When the connection was lost, by `performance.now()`. */
+  /** When the connection was lost. */
   lostAt: 0,
   /** Exact totals as time went by since the dashboard was opened. @type {Sample[]} */
   samples: [],
@@ -34,6 +34,7 @@ const changeListeners = new Set();
 const figureListeners = new Set();
 
 let pending = nothing();
+let reading = false;
 /** @type {ReturnType<typeof setTimeout> | null} */
 let telling = null;
 /** @type {EventStream | null} */
@@ -84,8 +85,10 @@ document.addEventListener("visibilitychange", () => {
   tellSoon();
 });
 
-/** Ask for figures, workers and health now. */
+/** Ask for figures, workers and health now, unless an answer is on its way. */
 export async function readFigures() {
+  if (reading) return;
+  reading = true;
   try {
     const sent = performance.now();
     const health = get("health").catch((problem) => /** @type {Health} */ (unwell(problem)));
@@ -98,6 +101,7 @@ export async function readFigures() {
   } catch {
     state.health = unwell(new Error("The server can't be reached."));
   }
+  reading = false;
   for (const listener of figureListeners) listener();
 }
 
@@ -117,7 +121,7 @@ function remember({ totals }) {
 /** @param {State} connection */
 function follow(connection) {
   const before = state.connection;
-  if (connection === "lost" && before !== "lost") state.lostAt = performance.now();
+  if (connection === "lost" && before !== "lost") state.lostAt = clock.now();
   state.connection = connection;
   // Starts of runs aren't told again after a break, only their ends: look again.
   if (connection === "live" && before === "lost") {

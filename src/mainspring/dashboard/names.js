@@ -1,10 +1,12 @@
 /**
- * Names for executions: the API names only their jobs' ids in lists, so jobs are asked for, once each.
+ * Names for executions: the API names only their jobs' ids in lists, so jobs are asked for, once each,
+ * unless an event has named them.
  *
  * @import { Execution } from "./types.js"
  */
 
 import { get } from "./api.js";
+import { onChanges } from "./live.js";
 
 const MOST = 2000;
 
@@ -39,3 +41,9 @@ export function learn(id, named) {
   knownNames.set(id, named);
   if (knownNames.size > MOST) knownNames.delete(knownNames.keys().next().value ?? "");
 }
+
+// What is told is known without asking, and anew after a change of name.
+onChanges(({ runs, jobs }) => {
+  for (const { job_id, name, handler } of runs.values()) if (name) learn(job_id, { name, handler });
+  for (const { id, name, handler } of jobs.values()) learn(id, { name: name || handler, handler });
+});

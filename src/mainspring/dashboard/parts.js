@@ -151,6 +151,19 @@ async function copy(text) {
  */
 export const jobLink = (id, name) => h("a", { href: href(["jobs", id]), class: "name" }, name || "unnamed");
 
+/** How many of a worker's slots are in use. @param {{executing: number, capacity: number}} worker */
+export const slots = ({ executing, capacity }) =>
+  h(
+    "span",
+    { class: "slots" },
+    h(
+      "span",
+      { class: "bar", "aria-hidden": "true" },
+      h("span", { style: { "--part": executing / Math.max(capacity, 1) } }),
+    ),
+    h("span", null, `${executing} of ${capacity}`),
+  );
+
 /**
  * @param {{columns: string[], rows: Child[], label: string, class?: string}} options columns that begin with . have no title to see
  */
@@ -178,17 +191,19 @@ export const table = ({ columns, rows, label, class: extra = "" }) =>
 const columnTitle = (name) => (name.startsWith(".") ? h("span", { class: "unseen" }, name.slice(1)) : name);
 
 /**
- * Calls *action* once after the last call, when nothing has come for a while.
+ * Calls *action* once after the last call, when nothing has come for a while; never after its end.
  * @param {() => void} action
  * @param {number} ms
  */
 export function settled(action, ms) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
-  return () => {
-    clearTimeout(timer);
+  const end = () => clearTimeout(timer);
+  const call = () => {
+    end();
     timer = setTimeout(action, ms);
   };
+  return { call, end };
 }
 
 /**

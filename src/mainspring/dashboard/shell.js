@@ -129,19 +129,16 @@ export class Shell {
         clock.known() ? `${clockTime(clock.now(), { seconds: true })}${zone() ? " UTC" : ""}` : " ",
       ),
     );
-    refresh(this.#banner, connection === "lost" ? this.#lost(performance.now() - lostAt) : this.#skew());
+    refresh(this.#banner, connection === "lost" ? this.#lost(lostAt) : this.#skew());
   }
 
-  /** @param {number} since */
-  #lost(since) {
+  /** Said once, not anew each second: it is read out. @param {number} at */
+  #lost(at) {
+    const text = `The connection was lost at ${clockTime(at, { seconds: true })}. What you see is from then; it goes on by itself.`;
     return h(
       "div",
       { class: "notice bad" },
-      h(
-        "p",
-        null,
-        `The connection was lost ${duration(Math.max(1000, since))} ago. What you see is from then; it goes on by itself.`,
-      ),
+      h("p", null, text),
       h("button", { type: "button", class: "button", on: { click: live.hurry } }, "Try now"),
     );
   }

@@ -4,7 +4,7 @@
 
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
-import { button, settled } from "../parts.js";
+import { button } from "../parts.js";
 
 const STATUSES = ["SCHEDULED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "PAUSED"];
 const FILTERS = ["q", "status", "handler", "owner", "project"];
@@ -24,16 +24,10 @@ export function described(query) {
 /**
  * @param {Record<string, string>} query
  * @param {(changes: Record<string, string | null>) => void} filter
+ * @param {(name: string) => (event: Event) => void} typed
  * @param {string[]} handlers
  */
-export function filterBar(query, filter, handlers) {
-  /** @param {string} name */
-  const typed = (name) => (/** @type {Event} */ event) => {
-    const field = /** @type {HTMLInputElement} */ (event.target);
-    settledFilters[name] ??= settled(() => settledFilter(name), 200);
-    pendingFilters[name] = () => filter({ [name]: field.value.trim() });
-    settledFilters[name]();
-  };
+export function filterBar(query, filter, typed, handlers) {
   return h(
     "form",
     { class: "filters", role: "search", on: { submit: (/** @type {Event} */ event) => event.preventDefault() } },
@@ -87,13 +81,6 @@ export function filterBar(query, filter, handlers) {
       : null,
   );
 }
-
-/** @type {Record<string, () => void>} */
-const settledFilters = {};
-/** @type {Record<string, () => void>} */
-const pendingFilters = {};
-/** @param {string} name */
-const settledFilter = (name) => pendingFilters[name]?.();
 
 /**
  * @param {string} label

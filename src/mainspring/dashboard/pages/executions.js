@@ -8,8 +8,9 @@ import { get } from "../api.js";
 import { h, refresh } from "../dom.js";
 import { ago, duration, number, plural } from "../format.js";
 import * as live from "../live.js";
-import { badge, button, command, empty, failure, heading, loading, paced, settled, table } from "../parts.js";
+import { badge, button, command, empty, failure, heading, loading, paced, table } from "../parts.js";
 import { href, navigate } from "../router.js";
+import { typedFilters } from "../typing.js";
 import { knownNames, nameExecutions } from "../names.js";
 import { reasonOf } from "./job.js";
 
@@ -40,7 +41,7 @@ export function executionsPage(first) {
       problem = error;
     }
     draw();
-  }, 1000);
+  }, 1500);
   const stop = live.onChanges((changes) => {
     const here = page?.items.some(({ id }) => changes.runs.has(id));
     if (changes.everything || here || !query.cursor) load.call();
@@ -51,13 +52,7 @@ export function executionsPage(first) {
     trail = [];
     navigate(["executions"], { ...query, cursor: null, ...changes }, { replace: true });
   };
-  /** @type {Record<string, string>} */
-  const typing = {};
-  const settle = settled(() => filter({ ...typing }), 200);
-  const typed = (/** @type {string} */ name) => (/** @type {Event} */ event) => {
-    typing[name] = /** @type {HTMLInputElement} */ (event.target).value.trim();
-    settle();
-  };
+  const typing = typedFilters(filter);
 
   function draw() {
     refresh(
@@ -97,7 +92,7 @@ export function executionsPage(first) {
             autocomplete: "off",
             spellcheck: "false",
             value: query[name] ?? "",
-            on: { input: typed(name) },
+            on: { input: typing.into(name) },
           }),
         ),
       ),
@@ -136,6 +131,7 @@ export function executionsPage(first) {
       load.hurry();
     },
     dispose() {
+      typing.end();
       stop();
       load.end();
     },

@@ -71,6 +71,7 @@ class JobForm {
   }
 
   dispose() {
+    this.#previewSoon.end();
     this.#upcoming.dispose();
   }
 
@@ -114,7 +115,7 @@ class JobForm {
   /** @param {string} name */
   #typed(name) {
     if (name === "schedule") this.#upcoming.explain(this.#value("schedule"));
-    if (TIMING.includes(name)) this.#previewSoon();
+    if (TIMING.includes(name)) this.#previewSoon.call();
     if (name === "payload") this.#checkPayload();
   }
 

@@ -15,6 +15,7 @@ import { jobTable } from "../jobs/table.js";
 import * as live from "../live.js";
 import { button, failure, heading, linkButton, loading, paced } from "../parts.js";
 import { href, navigate } from "../router.js";
+import { typedFilters } from "../typing.js";
 
 /** @import { BulkAction } from "../jobs/bulk-bar.js" */
 
@@ -63,7 +64,7 @@ export function jobsPage(first) {
     searching = false;
     draw();
   };
-  const reload = paced(load, 1200);
+  const reload = paced(load, 2000);
   const stop = live.onChanges((changes) => {
     const here = new Set(jobs?.map(({ id }) => id));
     const shown = [...changes.jobs.keys(), ...[...changes.runs.values()].map(({ job_id }) => job_id)].some((id) =>
@@ -77,6 +78,7 @@ export function jobsPage(first) {
     trail = [];
     navigate(["jobs"], { ...query, cursor: null, ...changes }, { replace: true });
   };
+  const typing = typedFilters(filter);
   const select = (/** @type {Job} */ job, /** @type {boolean} */ on) => {
     everything = false;
     if (on) selected.set(job.id, job);
@@ -116,7 +118,7 @@ export function jobsPage(first) {
     refresh(
       element,
       heading("Jobs", linkButton("New job", href(["jobs", "new"]), { icon: "plus", kind: "primary" })),
-      filterBar(query, filter, handlers),
+      filterBar(query, filter, typing.into, handlers),
       count > 0
         ? bulkBar({
             count,
@@ -167,11 +169,12 @@ export function jobsPage(first) {
       query = route.query;
       selected.clear();
       everything = false;
-      jobs = null;
+      jobs = next = null;
       void load();
       draw();
     },
     dispose() {
+      typing.end();
       stop();
       reload.end();
       looking.abort();

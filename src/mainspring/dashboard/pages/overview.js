@@ -9,7 +9,19 @@ import * as clock from "../clock.js";
 import { h, refresh } from "../dom.js";
 import { ago } from "../format.js";
 import * as live from "../live.js";
-import { badge, command, empty, failure, heading, jobLink, linkButton, loading, paced, section } from "../parts.js";
+import {
+  badge,
+  command,
+  empty,
+  failure,
+  heading,
+  jobLink,
+  linkButton,
+  loading,
+  paced,
+  section,
+  slots,
+} from "../parts.js";
 import { knownNames, nameExecutions } from "../names.js";
 import { chartCards, tiles } from "../overview-charts.js";
 import { href } from "../router.js";
@@ -235,15 +247,6 @@ function workerList() {
       ),
   );
 }
-
-/** @param {{executing: number, capacity: number}} worker */
-export const slots = ({ executing, capacity }) =>
-  h(
-    "span",
-    { class: "slots" },
-    h("meter", { min: 0, max: Math.max(capacity, 1), value: executing, "aria-label": "Slots in use" }),
-    h("span", null, `${executing} of ${capacity}`),
-  );
 
 function health() {
   const { health: told, metrics, connection, workers } = live.state;

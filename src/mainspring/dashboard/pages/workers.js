@@ -9,9 +9,8 @@ import { open } from "../dialog.js";
 import { h, refresh } from "../dom.js";
 import { ago, duration, plural } from "../format.js";
 import * as live from "../live.js";
-import { button, command, empty, heading, loading, section, table } from "../parts.js";
+import { button, command, empty, heading, loading, section, slots, table } from "../parts.js";
 import { href } from "../router.js";
-import { slots } from "./overview.js";
 
 const SKEW_MS = 1000;
 
