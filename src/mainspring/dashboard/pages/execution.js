@@ -85,7 +85,7 @@ export function executionPage(id) {
     refresh(
       element,
       heading(name, buttons(run, load.hurry), above(run)),
-      h("p", { class: "lead" }, badge(run.status), " ", lead(run)),
+      h("p", { class: "lead" }, badge(run.status), h("span", null, lead(run))),
       run.status !== "PENDING" || job === null
         ? null
         : section(

@@ -106,7 +106,7 @@ export function jobPage(id) {
       element,
       heading(actions.nameOf(job), buttons(current, all), above()),
       problem ? gone(problem, all) : null,
-      h("p", { class: "lead" }, badge(job.status), " ", lead(job)),
+      h("p", { class: "lead" }, badge(job.status), h("span", null, lead(job))),
       job.description ? h("p", null, job.description) : null,
       section(
         "Why isn't it running?",
