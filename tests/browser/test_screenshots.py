@@ -51,21 +51,16 @@ async def lived(served: Site) -> None:
         await served.add(name, schedule=schedule, timezone="Europe/Berlin")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_the_overview_s_picture(browser: Browser, tmp_path: Path, folder: Path, scheme: str) -> None:
+async def test_the_pictures(browser: Browser, tmp_path: Path, folder: Path) -> None:
     async with site(tmp_path, clock=MovableClock()) as served:
         await lived(served)
-        options = {"color_scheme": scheme, "viewport": {**WIDE, "height": 1000}, "device_scale_factor": 1.5}
-        async with window(browser, served.url, **options) as dashboard:
-            page = await dashboard.open()
-            await expect(page.locator("main .loading")).to_have_count(0)
-            await expect(page.get_by_text("Live", exact=True)).to_be_visible()
-            await page.screenshot(path=folder / f"dashboard-{scheme}.png")
-
-
-async def test_the_pictures_of_a_new_job_and_of_a_phone(browser: Browser, tmp_path: Path, folder: Path) -> None:
-    async with site(tmp_path, clock=MovableClock()) as served:
-        await lived(served)
+        for scheme in ("light", "dark"):
+            options = {"color_scheme": scheme, "viewport": {**WIDE, "height": 1000}, "device_scale_factor": 1.5}
+            async with window(browser, served.url, **options) as dashboard:
+                page = await dashboard.open()
+                await expect(page.locator("main .loading")).to_have_count(0)
+                await expect(page.get_by_text("Live", exact=True)).to_be_visible()
+                await page.screenshot(path=folder / f"dashboard-{scheme}.png")
         async with window(browser, served.url, viewport={**WIDE, "height": 800}) as dashboard:
             page = await dashboard.open("/jobs/new")
             await page.get_by_label("Name", exact=True).fill("nightly report")

@@ -72,10 +72,10 @@ function cron(fields) {
 function cronWords(second, [minute, hour, dayOfMonth, month, dayOfWeek]) {
   const time = timeOfDay(second, minute, hour);
   const days = daysInWords(dayOfMonth, dayOfWeek);
-  const months = month === "*" ? "" : ` in ${valuesInWords(month, (value) => name(value, MONTH_NAMES, MONTHS))}`;
-  if (time === null || days === null || months.includes("undefined")) return null;
-  const everyDay = days === "every day" && months === "" && !/^at/.test(time);
-  return everyDay ? time : `${time}, ${days}${months}`;
+  const months = month === "*" ? "" : valuesInWords(month, (value) => name(value, MONTH_NAMES, MONTHS));
+  if (time === null || days === null || months === null) return null;
+  const everyHour = !/^at \d/.test(time);
+  return days === "every day" && months === "" && everyHour ? time : `${time}, ${days}${months && ` in ${months}`}`;
 }
 
 /**
@@ -100,6 +100,7 @@ function timeOfDay(second, minute, hour) {
   if (parts.includes("")) return null;
   if (minute === "0" && second === "0" && hour === "*") return "at the start of every hour";
   if (minute === "0" && second === "0") return `on the hour, ${hoursInWords(hour)}`;
+  if (/^\d+$/.test(minute) && second === "0" && hour === "*") return `at minute ${minute} of every hour`;
   if (second === "*" && minute === "*") parts.splice(1, 1);
   return parts.filter(Boolean).join(", ");
 }
@@ -132,17 +133,20 @@ function hoursInWords(hour) {
  * @param {string} dayOfWeek
  */
 function daysInWords(dayOfMonth, dayOfWeek) {
-  const anyDate = dayOfMonth === "*" || dayOfMonth === "?";
-  const anyDay = dayOfWeek === "*" || dayOfWeek === "?";
-  const dates =
-    dayOfMonth === "L"
-      ? "on the last day of the month"
-      : `on day ${valuesInWords(dayOfMonth, (value) => value)} of the month`;
-  const days = weekdays(dayOfWeek);
-  if (anyDate && anyDay) return "every day";
-  if (anyDay) return dates.replace("day */", "every day/").replace(/on every day\/(\d+) of/, "every $1 days of");
-  if (days === null) return null;
-  return anyDate ? days : `${dates} or ${days}`;
+  const dates = datesInWords(dayOfMonth);
+  const days = dayOfWeek === "*" || dayOfWeek === "?" ? "every day" : weekdays(dayOfWeek);
+  if (dates === null || days === null) return null;
+  if (dates === "every day") return days;
+  return days === "every day" ? dates : `${dates} or ${days}`;
+}
+
+/** @param {string} field */
+function datesInWords(field) {
+  if (field === "*" || field === "?") return "every day";
+  if (field === "L") return "on the last day of the month";
+  const step = /^\*\/(\d+)$/.exec(field);
+  if (step) return `every ${step[1]} days of the month`;
+  return /^[\d,-]+$/.test(field) ? `on day ${valuesInWords(field, (value) => value)} of the month` : null;
 }
 
 /** @param {string} field */
@@ -156,21 +160,24 @@ function weekdays(field) {
   const last = /^L?(\w+?)L?$/.exec(upper);
   if (upper.includes("L") && last) return `on the last ${name(last[1], DAY_NAMES, DAYS)} of the month`;
   const text = valuesInWords(upper, (value) => name(value, DAY_NAMES, DAYS));
-  return text.includes("undefined") ? null : `on ${text}`;
+  return text && `on ${text}`;
 }
 
 /**
+ * Lists and ranges in words; null if one of their values has no name.
  * @param {string} field
- * @param {(value: string) => string} naming
+ * @param {(value: string) => string | undefined} naming
  */
 function valuesInWords(field, naming) {
-  return listed(field.split(",").map((part) => part.split("-").map(naming).join(" to ")));
+  const ranges = field.split(",").map((part) => part.split("-").map(naming));
+  return ranges.flat().includes(undefined) ? null : listed(ranges.map((names) => names.join(" to ")));
 }
 
 /**
  * @param {string} value
  * @param {string[]} short
  * @param {string[]} long
+ * @returns {string | undefined}
  */
 const name = (value, short, long) => long[/^\d+$/.test(value) ? Number(value) : short.indexOf(value.toUpperCase())];
 
