@@ -32,6 +32,8 @@ const RANGES = [
   { name: "1 hour", window: "1h", steps: 60, every: 10_000 },
   { name: "24 hours", window: "24h", steps: 96, every: 60_000 },
 ];
+/** Where there is too much to be counted, what is seen meanwhile fills in, and the server is spared. */
+const COSTLY_EVERY_MS = 30_000;
 const LOOKED_AT = 300;
 const SHOWN_NEXT = 7;
 const SHOWN_RECENT = 9;
@@ -84,7 +86,8 @@ export function overviewPage(first) {
   }, 1500);
 
   const timer = setInterval(() => {
-    if (!document.hidden && performance.now() - asked >= range.every) charts.call();
+    const every = timeline?.complete === false ? Math.max(range.every, COSTLY_EVERY_MS) : range.every;
+    if (!document.hidden && performance.now() - asked >= every) charts.call();
   }, 1000);
   const stops = [live.onFigures(draw), live.onChanges(() => lists.call())];
   const again = () => [charts, lists].forEach((each) => each.call());
