@@ -55,6 +55,10 @@ async def test_output_follows_while_it_runs(site: Site, dashboard: Dashboard) ->
     await printed("".join(f"line {number}\n" for number in range(200)))
     await expect(output).to_contain_text("line 199")
     assert await output.evaluate("box => box.scrollTop + box.clientHeight >= box.scrollHeight - 2")
+    await output.evaluate("box => { box.scrollTop = 0; }")
+    await printed("".join(f"line {number}\n" for number in range(400)))
+    await expect(output).to_contain_text("line 399")
+    assert await output.evaluate("box => box.scrollTop") == 0
     await site.settle(attempt, Succeeded(result=b'{"total": 1.50}'))
     await expect(page.locator(".lead .badge")).to_have_text("completed")
     await expect(page.get_by_role("group", name="Result")).to_contain_text('"total": 1.50')

@@ -233,13 +233,16 @@ function output(run) {
   return h("p", { class: "faint" }, run.status === "RUNNING" ? "It has printed nothing yet." : "It printed nothing.");
 }
 
+/** How long the output was when it was last drawn. @type {WeakMap<Element, number>} */
+const heights = new WeakMap();
+
 /** Keep the end in sight, unless somebody scrolled away from it. @param {HTMLElement} element */
 function follow(element) {
   const box = element.querySelector(".following");
-  if (!(box instanceof HTMLElement)) return;
-  const seen = Number(box.dataset.height ?? 0);
-  if (seen === 0 || box.scrollTop + box.clientHeight >= seen - 24) box.scrollTop = box.scrollHeight;
-  box.dataset.height = String(box.scrollHeight);
+  if (box === null) return;
+  const before = heights.get(box) ?? 0;
+  if (box.scrollTop + box.clientHeight >= before - 24) box.scrollTop = box.scrollHeight;
+  heights.set(box, box.scrollHeight);
 }
 
 /**
