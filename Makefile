@@ -60,11 +60,11 @@ check-docs: $(VENV)/.dev
 # --- Longer runs -----------------------------------------------------------------------------------------------------
 
 .PHONY: coverage
-coverage: $(VENV)/.dev ## Report the branch coverage of all packages, as measured by the last `make test`
-	@$(BIN)/coverage report --include='src/*' --fail-under=0
+coverage: $(VENV)/.bench ## Run the suite and report the branch coverage of all packages
+	@$(BIN)/pytest --cov=mainspring --cov-fail-under=0 --cov-report=term $(ARGS)
 
 .PHONY: chaos
-chaos: $(VENV)/.dev ## Run the long tests that kill, pause and starve processes
+chaos: $(VENV)/.bench ## Run the long tests that kill, pause and starve processes
 	@$(BIN)/pytest -m chaos --timeout=3600 $(ARGS)
 
 .PHONY: bench

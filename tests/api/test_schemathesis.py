@@ -31,6 +31,8 @@ CONFIG = {
         # 412 is the answer to a version that isn't the job's; for 422 see `only_what_the_document_cannot_say`.
         "positive_data_acceptance": {"expected-statuses": ["2xx", "3xx", "404", "409", "412", "422"]}
     },
+    # A lock's name may have slashes, so that GET of …/renew asks for a lock that is called so.
+    "operations": [{"include-path-regex": "^/api/v1/locks/", "checks": {"unsupported_method": {"enabled": False}}}],
 }
 UNSAYABLE = {"handler", "schedule", "timezone", "starts_at", "window", "cursor", "key", "project_id"}
 """Fields whose values can be wrong for a reason that no schema can give."""

@@ -24,7 +24,11 @@ def measured(name: str, measures: str, output: Path) -> dict[str, float]:
     return {record.figure.name: record.figure.value for record in load(results)}
 
 
-@pytest.fixture(params=names())
+GATE = {"mainspring", "mainspring_postgres", "huey", "pgqueuer"}
+"""One or two of each kind; the others take minutes together, and are for `make chaos`."""
+
+
+@pytest.fixture(params=[name if name in GATE else pytest.param(name, marks=pytest.mark.chaos) for name in names()])
 def present(request: pytest.FixtureRequest) -> str:
     """The name of a contender that can take part here."""
     name: str = request.param

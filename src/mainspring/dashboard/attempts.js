@@ -66,5 +66,6 @@ function spansOf(run, attempts, now) {
       text: attempts.length ? "backoff" : "waiting",
     });
   }
-  return spans.filter(({ from, to }) => to > from);
+  // A wait of no length is none; an attempt was made however little time it took.
+  return spans.filter(({ kind, from, to }) => to > from || !["waiting", "backoff"].includes(kind));
 }

@@ -9,7 +9,7 @@ from mainspring.api.access import GivenKey
 from mainspring.errors import ConfigurationError
 from mainspring.wiring.dotenv import read_dotenv
 from mainspring.wiring.reading import read_settings
-from mainspring.wiring.setting import PREFIX, Setting, settings_of, without_password
+from mainspring.wiring.setting import PREFIX, Setting, settings_of
 from mainspring.wiring.settings import Settings
 
 TABLE = settings_of(Settings)
@@ -132,22 +132,6 @@ def test_secrets_are_shown_to_nobody() -> None:
     assert word not in repr(settings)
     assert "postgresql://me:***@db/x" in repr(settings)
     assert settings.webhook_secret == word
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("postgresql://me:hunter2@db/x?schema=y", "postgresql://me:***@db/x?schema=y"),
-        ("postgresql://me:hunter@2@db:5432/x", "postgresql://me:***@db:5432/x"),
-        ("postgresql://me:hunter/2@db/x", "postgresql://me:***@db/x"),
-        ("postgresql://me@db/x?password=hunter2&schema=y", "postgresql://me@db/x?password=***&schema=y"),
-        ("postgresql://me:hunter2@[not an address/x", "postgresql://me:***@[not an address/x"),
-        ("postgresql://me@db:5432/x", "postgresql://me@db:5432/x"),
-        ("sqlite:////data/a:b.db", "sqlite:////data/a:b.db"),
-    ],
-)
-def test_a_password_is_masked_wherever_it_stands_in_a_url(url: str, shown: str) -> None:
-    assert without_password(url) == shown
 
 
 def test_several_values_are_separated_by_commas() -> None:
