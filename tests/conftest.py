@@ -1,3 +1,5 @@
+import os
+
 import pytest
 from hypothesis import settings
 
@@ -9,3 +11,8 @@ pytest.register_assert_rewrite("mainspring.testing.contracts")
 # A shared machine may stall any example; slowness is judged by benchmarks, not by properties.
 settings.register_profile("mainspring", deadline=None, print_blob=True)
 settings.load_profile("mainspring")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are cores: tests wait for the programs that they start as much as they compute."""
+    return max(2, (os.cpu_count() or 1) * 3 // 2)

@@ -24,7 +24,7 @@ def measured(name: str, measures: str, output: Path) -> dict[str, float]:
     return {record.figure.name: record.figure.value for record in load(results)}
 
 
-GATE = {"mainspring", "mainspring_postgres", "huey", "pgqueuer"}
+GATE = {"mainspring", "mainspring_postgres", "huey"}
 """One or two of each kind; the others take minutes together, and are for `make chaos`."""
 
 
@@ -59,7 +59,7 @@ def test_two_workers_share_the_jobs_and_one_takes_over_from_the_other(tmp_path: 
     assert figures["takeover.missing"] <= 1  # Huey deletes a job before it runs
 
 
-@pytest.mark.slow
+@pytest.mark.chaos
 @pytest.mark.parametrize("name", ["huey", "apscheduler"])
 def test_a_killed_worker_is_restarted_until_the_store_is_empty(name: str, tmp_path: Path) -> None:
     figures = measured(name, "kill", tmp_path)
@@ -78,7 +78,7 @@ def test_what_a_dead_worker_of_ours_had_journalled_is_known_to_the_judge(tmp_pat
     assert figures["sessions"] == 20
 
 
-@pytest.mark.slow
+@pytest.mark.chaos
 def test_the_same_is_measured_beside_a_backlog(tmp_path: Path) -> None:
     figures = measured("huey", "backlog", tmp_path)
 

@@ -9,7 +9,7 @@ from mainspring.testing.simulation.finding import outcomes
 
 AT_LEAST = 500
 PORTION = 100
-SECONDS = 80.0
+SECONDS = 20.0
 
 
 @pytest.mark.slow
