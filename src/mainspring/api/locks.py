@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
+from starlette.convertors import Convertor, register_url_convertor
 
 from mainspring.api.body import answer, read_fields
 from mainspring.api.caller import Caller, Requester
@@ -17,6 +18,21 @@ from mainspring.api.services import Services
 from mainspring.domain.ids import Fence
 from mainspring.errors import NotFound
 from mainspring.ports import locks as port
+
+
+class _Whole(Convertor[str]):
+    """The rest of a path as `path` takes it, and line breaks too: a name that has one is refused, not overlooked."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("whole", _Whole())
 
 _WHENEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -32,7 +48,7 @@ def locks_router(services: Services) -> APIRouter:
         await services.trail.note(caller, action, f"lock:{name}", owner=caller.owner, after=after)
 
     @router.post(
-        "/{name:path}/acquire",
+        "/{name:whole}/acquire",
         **operation("Take a lock, or extend one's own", Lock, body=Acquire, errors=(409,)),
     )
     async def acquire_lock(name: Name, request: Request, caller: Requester) -> Response:
@@ -44,7 +60,7 @@ def locks_router(services: Services) -> APIRouter:
         await note(caller, "lock.acquire", name, _shown(name, got))
         return answer(_shown(name, got))
 
-    @router.post("/{name:path}/renew", **operation("Keep a lock", Lock, body=Renew, errors=(409,)))
+    @router.post("/{name:whole}/renew", **operation("Keep a lock", Lock, body=Renew, errors=(409,)))
     async def renew_lock(name: Name, request: Request, caller: Requester) -> Response:
         wanted = read_as(Renew, await read_fields(request))
         lock = _lock(caller, name, wanted.holder, wanted.token)
@@ -54,7 +70,7 @@ def locks_router(services: Services) -> APIRouter:
         await note(caller, "lock.renew", name, _shown(name, kept))
         return answer(_shown(name, kept))
 
-    @router.post("/{name:path}/release", **operation("Give a lock up", Lock, body=Release, errors=(409,)))
+    @router.post("/{name:whole}/release", **operation("Give a lock up", Lock, body=Release, errors=(409,)))
     async def release_lock(name: Name, request: Request, caller: Requester) -> Response:
         wanted = read_as(Release, await read_fields(request))
         lock = _lock(caller, name, wanted.holder, wanted.token)
@@ -65,7 +81,7 @@ def locks_router(services: Services) -> APIRouter:
         await note(caller, "lock.release", name, released)
         return answer(released)
 
-    @router.get("/{name:path}", **operation("Show who holds a lock", Lock, errors=(404,)))
+    @router.get("/{name:whole}", **operation("Show who holds a lock", Lock, errors=(404,)))
     async def get_lock(name: Name, caller: Requester) -> Response:
         current = await locks.find(port.owned(caller.owner, name))
         if current is None:
