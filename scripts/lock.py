@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = {
     "run": ("build",),
+    "image": ("build", "image"),
     "dev": ("build", "dev"),
     "bench": ("build", "dev", "bench"),
 }
