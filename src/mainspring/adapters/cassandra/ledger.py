@@ -1,0 +1,158 @@
+"""What happened, for statistics and for whoever follows: written after it was decided, in one plain write.
+
+Each process adds up what it has done itself and overwrites its own totals, so that nobody waits for a shared counter
+and repeating a write changes nothing. What a process decided in the instant in which it was killed is missing from
+the figures; it is never missing from the runs.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+from mainspring.adapters.cassandra.layout import EVERYTHING, micros, slot_of
+from mainspring.adapters.cassandra.rows import Put, Rows
+from mainspring.adapters.cassandra.tables import CHANGE, TALLY
+from mainspring.domain.ids import Lane
+from mainspring.domain.run import Origin, State
+from mainspring.ports.time import Clock
+from mainspring.ports.views import WAIT_BUCKETS
+
+PARTS = 4
+"""Partitions of the changes of one minute."""
+
+Group = tuple[str, Lane, Origin]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """One thing that happened to a run, or to a standing job (then only *id*, *owner*, *fence* and *state* count)."""
+
+    id: UUID
+    owner: str
+    fence: int
+    """The version, of a job."""
+    state: int
+    standing: bool = False
+    lane: Lane = Lane("")
+    kind: Origin = Origin.IMMEDIATE
+    added: int = 0
+    started: int = 0
+    retried: int = 0
+    lost: int = 0
+    ended: int = 0
+    """How many runs reached *state*; more than one for a skipped range."""
+    running: int = 0
+    """1 when it came into a worker's hands, -1 when it left them."""
+    wait: timedelta | None = None
+    """How late it started."""
+    told: bool = True
+    """Whether followers learn of it; a run that goes back to the queue isn't told."""
+
+
+@dataclass(slots=True)
+class Totals:
+    """What one process has done of one group."""
+
+    added: int = 0
+    started: int = 0
+    retried: int = 0
+    lost: int = 0
+    running: int = 0
+    waited: timedelta = timedelta(0)
+    ended: dict[State, int] = field(default_factory=dict)
+    waits: list[int] = field(default_factory=lambda: [0] * (len(WAIT_BUCKETS) + 1))
+
+    def take(self, noted: Noted) -> None:
+        """Add what happened."""
+        self.added += noted.added
+        self.started += noted.started
+        self.retried += noted.retried
+        self.lost += noted.lost
+        self.running += noted.running
+        if noted.ended:
+            state = State(noted.state)
+            self.ended[state] = self.ended.get(state, 0) + noted.ended
+        if noted.wait is not None:
+            late = max(noted.wait, timedelta(0))
+            self.waited += late
+            self.waits[next((n for n, bound in enumerate(WAIT_BUCKETS) if late <= bound), len(WAIT_BUCKETS))] += 1
+
+    def to_json(self) -> str:
+        """The text that stores keep."""
+        return json.dumps(
+            {
+                "added": self.added,
+                "started": self.started,
+                "retried": self.retried,
+                "lost": self.lost,
+                "running": self.running,
+                "waited": self.waited // timedelta(microseconds=1),
+                "ended": {state.value: count for state, count in self.ended.items()},
+                "waits": self.waits,
+            }
+        )
+
+
+class Ledger:
+    """What this process has done since it began."""
+
+    def __init__(self, rows: Rows, clock: Clock, process: UUID) -> None:
+        self._rows = rows
+        self._clock = clock
+        self._process = process
+        self._totals: defaultdict[Group, Totals] = defaultdict(Totals)
+
+    async def note(self, happened: Sequence[Noted]) -> None:
+        """Write down what happened, of which the truth is stored already."""
+        if not happened:
+            return
+        at = micros(self._clock.now())
+        groups: dict[Group, None] = {}
+        for noted in happened:
+            if not noted.standing:
+                group = noted.owner, noted.lane, noted.kind
+                self._totals[group].take(noted)
+                groups[group] = None
+        await self._rows.put(
+            [_change(noted, at) for noted in happened if noted.told] + [self._tally(group, at) for group in groups]
+        )
+
+    def _tally(self, group: Group, at: int) -> Put:
+        owner, lane, kind = group
+        figures = self._totals[group].to_json()
+        return Put(
+            table=TALLY,
+            row={
+                "everything": EVERYTHING,
+                "process": self._process,
+                "owner": owner,
+                "lane": lane,
+                "kind": int(kind),
+                "figures": figures,
+                "at": at,
+            },
+        )
+
+
+def part_of(identity: UUID) -> int:
+    """The partition of a minute's changes that tells of *identity*."""
+    return identity.int % PARTS
+
+
+def _change(noted: Noted, at: int) -> Put:
+    return Put(
+        table=CHANGE,
+        row={
+            "slot": slot_of(at),
+            "part": part_of(noted.id),
+            "at": at,
+            "id": noted.id,
+            "fence": noted.fence,
+            "standing": noted.standing,
+            "owner": noted.owner,
+            "state": noted.state,
+        },
+    )

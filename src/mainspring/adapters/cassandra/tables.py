@@ -1,0 +1,404 @@
+"""The tables. The truth about a run lies in its home partition, that about a job in its row; the rest are indexes.
+
+A home partition holds the runs of one shard whose ids carry the same minute: (shard, slot) follows from the id alone.
+"""
+
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Final
+
+from mainspring.adapters.cassandra.table import Kind, Table
+
+BIGINT, BLOB, BOOLEAN, DOUBLE, INT, TEXT, UUID = (
+    Kind.BIGINT,
+    Kind.BLOB,
+    Kind.BOOLEAN,
+    Kind.DOUBLE,
+    Kind.INT,
+    Kind.TEXT,
+    Kind.UUID,
+)
+
+_TASK = MappingProxyType(
+    {
+        "handler": TEXT,
+        "lane": TEXT,
+        "priority": INT,
+        "timeout": BIGINT,
+        "retry": TEXT,
+        "payload": BLOB,
+        "blob": TEXT,
+    }
+)
+_INDEX_LIFETIME = timedelta(days=7)
+
+RUN: Final = Table(
+    name="run",
+    comment="Runs, live and ended; a run that is a job of its own (id = job_id) is that job too.",
+    partition={"shard": INT, "slot": BIGINT},
+    clustering={"id": UUID},
+    columns={
+        "job_id": UUID,
+        "origin": UUID,
+        "owner": TEXT,
+        "project": TEXT,
+        "key": TEXT,
+        "kind": INT,
+        "created_at": BIGINT,
+        **_TASK,
+        "name": TEXT,
+        "spec": BLOB,
+        "due_at": BIGINT,
+        "state": INT,
+        "wake_at": BIGINT,
+        "held_wake": BIGINT,
+        "version": INT,
+        "fence": INT,
+        "settled": INT,
+        "session": BIGINT,
+        "worker": TEXT,
+        "attempt": INT,
+        "failures": INT,
+        "losses": INT,
+        "started_at": BIGINT,
+        "deadline_at": BIGINT,
+        "finished_at": BIGINT,
+        "cancel": TEXT,
+        "hidden": BOOLEAN,
+        "result": BLOB,
+        "result_blob": TEXT,
+        "error": TEXT,
+        "reason": TEXT,
+        "skipped_to": BIGINT,
+        "skipped_count": BIGINT,
+        "log": BLOB,
+    },
+    conditional=frozenset(
+        {
+            *_TASK,
+            "name",
+            "spec",
+            "due_at",
+            "state",
+            "wake_at",
+            "held_wake",
+            "version",
+            "fence",
+            "settled",
+            "session",
+            "worker",
+            "attempt",
+            "failures",
+            "losses",
+            "started_at",
+            "deadline_at",
+            "finished_at",
+            "cancel",
+            "hidden",
+            "result",
+            "result_blob",
+            "error",
+            "reason",
+            "log",
+        }
+    ),
+)
+
+SLOT: Final = Table(
+    name="slot",
+    comment="Index: minutes in which a shard has runs; written before the first of them.",
+    partition={"shard": INT},
+    clustering={"slot": BIGINT},
+    columns={"audited": INT},
+)
+
+DUE: Final = Table(
+    name="due",
+    comment="Index: waiting runs by the minute of their wake time.",
+    partition={"shard": INT, "lane": TEXT, "slot": BIGINT},
+    clustering={"wake_at": BIGINT, "id": UUID, "fence": INT},
+    columns={"priority": INT, "owner": TEXT},
+)
+
+DUE_SLOT: Final = Table(
+    name="due_slot",
+    comment="Index: minutes in which a shard's lane has runs that wake; written before the first of them.",
+    partition={"shard": INT, "lane": TEXT},
+    clustering={"slot": BIGINT},
+    columns={},
+)
+
+JOB: Final = Table(
+    name="job",
+    comment="Standing jobs: recurring and on demand.",
+    partition={"id": UUID},
+    clustering={},
+    columns={
+        "owner": TEXT,
+        "project": TEXT,
+        "key": TEXT,
+        "created_at": BIGINT,
+        "name": TEXT,
+        **_TASK,
+        "terms": BLOB,
+        "state": INT,
+        "version": INT,
+        "updated_at": BIGINT,
+        "next_fire_at": BIGINT,
+        "wake_at": BIGINT,
+        "active_run": UUID,
+        "firing": BLOB,
+    },
+    conditional=frozenset(
+        {
+            "name",
+            *_TASK,
+            "terms",
+            "state",
+            "version",
+            "updated_at",
+            "next_fire_at",
+            "wake_at",
+            "active_run",
+            "firing",
+        }
+    ),
+)
+
+TIMETABLE: Final = Table(
+    name="timetable",
+    comment="Index: jobs by the minute of their wake time.",
+    partition={"shard": INT, "slot": BIGINT},
+    clustering={"wake_at": BIGINT, "job_id": UUID, "version": INT},
+    columns={"fire_at": BIGINT},
+)
+
+TIMETABLE_SLOT: Final = Table(
+    name="timetable_slot",
+    comment="Index: minutes in which a shard has jobs to look at; written before the first of them.",
+    partition={"shard": INT},
+    clustering={"slot": BIGINT},
+    columns={},
+)
+
+SESSION: Final = Table(
+    name="session",
+    comment="Lives of processes, with what each held at its last heartbeat.",
+    partition={"id": BIGINT},
+    clustering={},
+    columns={
+        "role": TEXT,
+        "name": TEXT,
+        "host": TEXT,
+        "pid": INT,
+        "capacity": INT,
+        "lanes": TEXT,
+        "ttl": BIGINT,
+        "opened_at": BIGINT,
+        "state": INT,
+        "beat_at": BIGINT,
+        "expires_at": BIGINT,
+        "executing": INT,
+        "skew": BIGINT,
+        "holding": BLOB,
+    },
+    conditional=frozenset({"state", "beat_at", "expires_at", "executing", "skew", "holding"}),
+)
+
+SESSION_OF: Final = Table(
+    name="session_of",
+    comment="Index: sessions that have not been forgotten, by role.",
+    partition={"role": TEXT},
+    clustering={"id": BIGINT},
+    columns={"name": TEXT},
+)
+
+CLAIM_INTENT: Final = Table(
+    name="claim_intent",
+    comment="Runs that a session is about to claim, so that it holds none unknown; removed once `holding` has them.",
+    partition={"session": BIGINT},
+    clustering={"number": BIGINT},
+    columns={"runs": BLOB},
+)
+
+HANDLER: Final = Table(
+    name="handler",
+    comment="Every handler that a worker ever served.",
+    partition={"everything": INT},
+    clustering={"name": TEXT},
+    columns={"lane": TEXT},
+)
+
+IDEMPOTENCY: Final = Table(
+    name="idempotency",
+    comment="Clients' keys, with what was stored for each.",
+    partition={"owner": TEXT, "key": TEXT},
+    clustering={},
+    columns={"id": UUID, "body": BLOB, "accepted_at": BIGINT},
+    conditional=frozenset({"id", "body", "accepted_at"}),
+)
+
+LOCK: Final = Table(
+    name="lock",
+    comment="Named locks. Rows are never removed: a fence must not begin again.",
+    partition={"name": TEXT},
+    clustering={},
+    columns={"holder": TEXT, "fence": BIGINT, "expires_at": BIGINT},
+    conditional=frozenset({"holder", "fence", "expires_at"}),
+)
+
+RUN_BY_OWNER: Final = Table(
+    name="run_by_owner",
+    comment="Index: an owner's runs by the month of their ids.",
+    partition={"owner": TEXT, "month": INT},
+    clustering={"id": UUID},
+    columns={"one_shot": BOOLEAN},
+)
+
+RUN_BY_JOB: Final = Table(
+    name="run_by_job",
+    comment="Index: the runs of a standing job by the month of their ids.",
+    partition={"job_id": UUID, "month": INT},
+    clustering={"id": UUID},
+    columns={},
+)
+
+JOB_BY_OWNER: Final = Table(
+    name="job_by_owner",
+    comment="Index: an owner's standing jobs, deleted ones included.",
+    partition={"owner": TEXT},
+    clustering={"id": UUID},
+    columns={},
+)
+
+OWNER: Final = Table(
+    name="owner",
+    comment="Index: every owner that ever stored anything, with the months in which there are runs.",
+    partition={"everything": INT},
+    clustering={"owner": TEXT, "month": INT},
+    columns={},
+)
+
+DEAD: Final = Table(
+    name="dead",
+    comment="Index: dead letters by owner and the month of their ids; what was resolved is marked, not removed.",
+    partition={"owner": TEXT, "month": INT},
+    clustering={"id": UUID},
+    columns={"job_id": UUID, "handler": TEXT, "fingerprint": TEXT, "died_at": BIGINT, "resolved": BOOLEAN},
+)
+
+CHANGE: Final = Table(
+    name="change",
+    comment="What has changed, minute by minute, for whoever follows; `number` tells changes of one instant apart.",
+    partition={"slot": BIGINT, "part": INT},
+    clustering={"at": BIGINT, "id": UUID, "fence": INT},
+    columns={"standing": BOOLEAN, "owner": TEXT, "state": INT},
+    lifetime=timedelta(hours=2),
+)
+
+TALLY: Final = Table(
+    name="tally",
+    comment="What each process has done since it began, overwritten as it goes on.",
+    partition={"everything": INT},
+    clustering={"process": UUID, "owner": TEXT, "lane": TEXT, "kind": INT},
+    columns={"figures": TEXT, "at": BIGINT},
+)
+
+BLOB_CHUNK: Final = Table(
+    name="blob",
+    comment="Large payloads and results in pieces, by the hash of the whole.",
+    partition={"id": TEXT},
+    clustering={"chunk": INT},
+    columns={"data": BLOB, "chunks": INT, "at": BIGINT},
+)
+
+OUTPUT: Final = Table(
+    name="output",
+    comment="What runs printed, per fence.",
+    partition={"run_id": UUID},
+    clustering={"fence": INT},
+    columns={"head": BLOB, "tail": BLOB, "length": BIGINT, "progress": DOUBLE, "message": TEXT, "at": BIGINT},
+    lifetime=timedelta(days=30),
+)
+
+API_KEY: Final = Table(
+    name="api_key",
+    comment="API keys by digest; a handful.",
+    partition={"everything": INT},
+    clustering={"id": UUID},
+    columns={
+        "digest": BLOB,
+        "owner": TEXT,
+        "name": TEXT,
+        "scope": TEXT,
+        "created_at": BIGINT,
+        "expires_at": BIGINT,
+        "revoked_at": BIGINT,
+        "last_used_at": BIGINT,
+    },
+)
+
+AUDIT: Final = Table(
+    name="audit",
+    comment="Who did what; numbered by conditional insert, chained by hash afterwards.",
+    partition={"part": BIGINT},
+    clustering={"number": BIGINT},
+    columns={
+        "at": BIGINT,
+        "actor": TEXT,
+        "owner": TEXT,
+        "action": TEXT,
+        "subject": TEXT,
+        "job_id": UUID,
+        "before": BLOB,
+        "after": BLOB,
+        "digest": BLOB,
+    },
+    conditional=frozenset({"at", "actor", "owner", "action", "subject", "job_id", "before", "after", "digest"}),
+)
+
+SETTING: Final = Table(
+    name="setting",
+    comment="What every process must agree on: the schema's version, the number of shards, how far upkeep has come.",
+    partition={"name": TEXT},
+    clustering={},
+    columns={"value": TEXT},
+    conditional=frozenset({"value"}),
+)
+
+SIGNAL: Final = Table(
+    name="signal",
+    comment="When a topic was last notified; read by polling.",
+    partition={"topic": TEXT},
+    clustering={},
+    columns={"stamp": UUID},
+)
+
+TABLES: Final = (
+    RUN,
+    SLOT,
+    DUE,
+    DUE_SLOT,
+    JOB,
+    TIMETABLE,
+    TIMETABLE_SLOT,
+    SESSION,
+    SESSION_OF,
+    CLAIM_INTENT,
+    HANDLER,
+    IDEMPOTENCY,
+    LOCK,
+    RUN_BY_OWNER,
+    RUN_BY_JOB,
+    JOB_BY_OWNER,
+    OWNER,
+    DEAD,
+    CHANGE,
+    TALLY,
+    BLOB_CHUNK,
+    OUTPUT,
+    API_KEY,
+    AUDIT,
+    SETTING,
+    SIGNAL,
+)

@@ -1,0 +1,114 @@
+"""Partitions as a wide-column store keeps them: cells with timestamps, row markers, tombstones over ranges."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mainspring.adapters.cassandra.rows import Change, Key, Row, Span, Value
+from mainspring.adapters.cassandra.table import Table
+
+ORIGINAL = 1
+"""The timestamp of what is written as original."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value and when it was written; the later wins, at the same time the greater."""
+
+    at: int
+    value: Value
+
+    def beats(self, other: "Cell | None") -> bool:
+        """Whether this is what a read returns of the two."""
+        if other is None or self.at != other.at:
+            return other is None or self.at > other.at
+        if self.value is None or other.value is None:
+            return self.value is None  # a deletion beats a value
+        return bool(_comparable(self.value) > _comparable(other.value))
+
+
+@dataclass(slots=True)
+class Partition:
+    """One partition of one table."""
+
+    table: Table
+    rows: dict[Key, dict[str, Cell]] = field(default_factory=dict)
+    markers: dict[Key, int] = field(default_factory=dict)
+    """When a row was last inserted: it then exists although all its columns are None."""
+    tombstones: list[tuple[Span, int]] = field(default_factory=list)
+
+    def write(self, key: Key, values: Row, *, at: int, insert: bool) -> None:
+        """Write some cells of a row; an insert makes the row exist even without any."""
+        cells = self.rows.setdefault(key, {})
+        for name, value in values.items():
+            cell = Cell(at, value)
+            if cell.beats(cells.get(name)):
+                cells[name] = cell
+        if insert:
+            self.markers[key] = max(at, self.markers.get(key, 0))
+
+    def delete(self, span: Span, *, at: int) -> None:
+        """Hide all that was written in *span* until *at*."""
+        self.tombstones.append((span, at))
+
+    def read(self, span: Span) -> Iterator[tuple[Key, Row]]:
+        """The rows that exist in *span*, by key."""
+        for key in sorted(self.rows, key=lambda key: tuple(map(_comparable, key))):
+            if covers(span, key):
+                row = self.row(key)
+                if row is not None:
+                    yield key, row
+
+    def row(self, key: Key) -> Mapping[str, Value] | None:
+        """One row without its keys, or None if it doesn't exist."""
+        if key not in self.rows:
+            return None
+        deleted_at = max((at for span, at in self.tombstones if covers(span, key)), default=0)
+        live = {
+            name: cell.value for name, cell in self.rows[key].items() if cell.at > deleted_at and cell.value is not None
+        }
+        if not live and self.markers.get(key, 0) <= deleted_at:
+            return None
+        return {name: live.get(name) for name in self.table.columns}
+
+    def holds(self, changes: Sequence[Change]) -> bool:
+        """Whether the conditions of all *changes* hold."""
+        return all(self._holds(change) for change in changes)
+
+    def _holds(self, change: Change) -> bool:
+        row = self.row(change.key)
+        if change.expected is None:
+            return row is None
+        return all((None if row is None else row[name]) == value for name, value in change.expected.items())
+
+    def apply(self, changes: Sequence[Change], *, at: int) -> None:
+        """Make all *changes*."""
+        for change in changes:
+            self.write(change.key, change.values, at=at, insert=change.expected is None)
+
+
+def covers(span: Span, key: Key) -> bool:
+    """Whether *key* lies in *span*."""
+    return (
+        (span.first is None or _prefix(key, span.first) >= _order(span.first))
+        and (span.after is None or _prefix(key, span.after) > _order(span.after))
+        and (span.last is None or _prefix(key, span.last) <= _order(span.last))
+        and (span.before is None or _prefix(key, span.before) < _order(span.before))
+    )
+
+
+def _prefix(key: Key, bound: Key) -> tuple[object, ...]:
+    return _order(key[: len(bound)])
+
+
+def _order(key: Key) -> tuple[object, ...]:
+    return tuple(map(_comparable, key))
+
+
+def _comparable(value: Value) -> Any:
+    """As the store orders values of one type: text by its bytes, ids by theirs."""
+    if isinstance(value, str):
+        return value.encode()
+    if value is None or isinstance(value, bytes | int | float):
+        return b"" if value is None else value
+    return value.bytes
