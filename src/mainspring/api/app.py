@@ -7,7 +7,7 @@ from mainspring.api import openapi, problems
 from mainspring.api.access import ON_LOOPBACK, Access
 from mainspring.api.audit import audit_router
 from mainspring.api.changes import changes_router
-from mainspring.api.counting import Counting, Requests
+from mainspring.api.counting import Counting
 from mainspring.api.credentials import Credentials
 from mainspring.api.dashboard import dashboard_router
 from mainspring.api.dead_letters import dead_letters_router
@@ -46,7 +46,7 @@ def create_app(
     Without *access* nobody needs a key: for a program that calls the application itself, on a store of its own.
     *defaults* are for jobs that are created with `schedule` in the lab's words.
     """
-    requests, services = Requests(), Services.over(ports)
+    services = Services.over(ports)
     app = _bare_app()
     # Each is put around those before it: the last is asked first.
     app.add_middleware(SubmitJob, services=services)
@@ -54,13 +54,13 @@ def create_app(
     if access is not None:
         app.add_middleware(Limits, access=access, views=ports.views, clock=ports.clock)
         app.add_middleware(Credentials, access=access, keys=ports.keys, clock=ports.clock)
-    app.add_middleware(Counting, requests=requests)
+    _observe(app, ports)
     app.include_router(_native(services))
     for dialect in (lab_router(services, defaults), lab_cluster_router(ports), submit_router(services)):
         app.include_router(dialect)
     for router in (
         probes_router(ports),
-        exposition_router(ports, requests, cluster=True),
+        exposition_router(ports, cluster=True),
         docs_router(app),
         dashboard_router(),
     ):
@@ -71,13 +71,17 @@ def create_app(
 
 def create_probes(ports: ApiPorts) -> FastAPI:
     """What a role without the API shows on its port."""
-    requests = Requests()
     app = _bare_app()
     app.add_middleware(Guard, hosts=None)
-    app.add_middleware(Counting, requests=requests)
+    _observe(app, ports)
     app.include_router(probes_router(ports))
-    app.include_router(exposition_router(ports, requests, cluster=False))
+    app.include_router(exposition_router(ports, cluster=False))
     return app
+
+
+def _observe(app: FastAPI, ports: ApiPorts) -> None:
+    """Around everything else: what is refused is counted, too."""
+    app.add_middleware(Counting, measurements=ports.measurements, clock=ports.clock, tracing=ports.tracing)
 
 
 def _native(services: Services) -> APIRouter:

@@ -1,50 +1,44 @@
-"""How many requests were answered, by method, path and status."""
-
-from collections import Counter
-from collections.abc import Iterator
+"""How many requests were answered, and how soon, by method, path and status."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mainspring.api.measurements import Measurements
+from mainspring.ports.time import Clock
+from mainspring.ports.tracing import Tracing, trace_id_of
+
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-
-
-class Requests:
-    """The counts of one process."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[tuple[str, str, int]] = Counter()
-
-    def add(self, method: str, path: str, status: int) -> None:
-        """Count one answer."""
-        self._counts[method, path, status] += 1
-
-    def __iter__(self) -> Iterator[tuple[tuple[str, str, int], int]]:
-        return iter(sorted(self._counts.items()))
 
 
 class Counting:
     """Counts every answer under the path of its route: ids in labels would make a new series for each."""
 
-    def __init__(self, app: ASGIApp, *, requests: Requests) -> None:
+    def __init__(self, app: ASGIApp, *, measurements: Measurements, clock: Clock, tracing: Tracing) -> None:
         self._app = app
-        self._requests = requests
+        self._requests = measurements.requests
+        self._seconds = measurements.request_seconds
+        self._clock = clock
+        self._tracing = tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the application answer."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        began = self._clock.monotonic()
 
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
                 method = scope["method"] if scope["method"] in _METHODS else "other"
-                self._requests.add(method, _template(scope), message["status"])
+                path = route_of(scope)
+                self._requests.add(method, path, str(message["status"]))
+                trace_id = trace_id_of(self._tracing.current())
+                self._seconds.observe(self._clock.monotonic() - began, method, path, trace_id=trace_id)
             await send(message)
 
         await self._app(scope, receive, counted)
 
 
-def _template(scope: Scope) -> str:
+def route_of(scope: Scope) -> str:
     """The path with the names of its parameters in place of their values; only that it is another if there is none.
 
     A route may stand in a router with a prefix: what the route itself says is then the end of the path.

@@ -2,15 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict
 
 from mainspring.api.body import answer
 from mainspring.api.caller import Requester
-from mainspring.api.counting import Requests
-from mainspring.api.exposition import cluster_metrics, process_metrics
+from mainspring.api.cluster_metrics import cluster_metrics, store_up
+from mainspring.api.exposition import format_for
 from mainspring.api.figures import shown_figures
+from mainspring.api.instruments import Family
+from mainspring.api.metric_aliases import with_aliases
 from mainspring.api.operations import operation
 from mainspring.api.parameters import Text
 from mainspring.api.ports import ApiPorts
@@ -19,8 +21,6 @@ from mainspring.api.schemas.executions import Statistics
 from mainspring.api.statistics import statistics
 from mainspring.errors import MainspringError
 from mainspring.ports.sessions import Role
-
-_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class WindowQuery(BaseModel):
@@ -49,20 +49,26 @@ def metrics_router(ports: ApiPorts) -> APIRouter:
     return router
 
 
-def exposition_router(ports: ApiPorts, requests: Requests, *, cluster: bool) -> APIRouter:
+def exposition_router(ports: ApiPorts, *, cluster: bool) -> APIRouter:
     """`/metrics` as collectors read it; what belongs to the whole *cluster* only the API shows."""
     router = APIRouter(tags=["probes"])
 
     @router.get("/metrics", summary="Show metrics to a collector", response_class=PlainTextResponse)
-    async def scrape() -> Response:
-        lines = [*process_metrics(requests)]
+    async def scrape(request: Request) -> Response:
+        families = [*ports.measurements.families()]
         if cluster:
-            try:
-                figures = await ports.views.figures()
-                workers = await ports.sessions.live(Role.WORKER)
-                lines += ["mainspring_store_up 1", *cluster_metrics(figures, workers)]
-            except MainspringError:
-                lines.append("mainspring_store_up 0")
-        return Response("\n".join(lines) + "\n", media_type=_TEXT)
+            families += await _cluster(ports)
+        chosen = format_for(",".join(request.headers.getlist("accept")))
+        return Response(chosen.write(with_aliases(families)), media_type=chosen.media_type)
 
     return router
+
+
+async def _cluster(ports: ApiPorts) -> list[Family]:
+    try:
+        figures = await ports.views.figures()
+        workers = await ports.sessions.live(Role.WORKER)
+        schedulers = await ports.sessions.live(Role.SCHEDULER)
+    except MainspringError:
+        return [store_up(False)]
+    return [store_up(True), *cluster_metrics(figures, workers, schedulers)]

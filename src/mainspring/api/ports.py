@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from mainspring.api.measurements import Measurements
 from mainspring.domain.ids import Lane
 from mainspring.ports.audit import Audit
 from mainspring.ports.blobs import Blobs
@@ -13,6 +14,7 @@ from mainspring.ports.output import Output
 from mainspring.ports.sessions import Sessions
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
+from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.ports.views import Views
 from mainspring.ports.work import Work
 
@@ -35,6 +37,9 @@ class ApiPorts:
     random: Random
     builtin: Mapping[str, Lane] = field(default_factory=dict)
     """Handlers that every worker has, known before the first worker came."""
+    measurements: Measurements = field(default_factory=Measurements)
+    """What this process measures about itself, in all its roles."""
+    tracing: Tracing = UNTRACED
     ready: Callable[[], bool] = lambda: True
     """Whether everything in this process is up."""
     ending: Callable[[], bool] = lambda: False

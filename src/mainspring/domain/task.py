@@ -24,3 +24,5 @@ class Task:
     priority: int = DEFAULT_PRIORITY
     timeout: timedelta = DEFAULT_TIMEOUT
     retry: RetryPolicy = DEFAULT_RETRY
+    trace: str | None = None
+    """Where the trace of whoever asked for this goes on, as a W3C traceparent; nobody's business but the tracing's."""

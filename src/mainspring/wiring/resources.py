@@ -5,9 +5,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
+from mainspring.api.measurements import Measurements
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.work import Work
+from mainspring.wiring.measuring import MeasuredStore
 from mainspring.wiring.settings import Settings
 from mainspring.wiring.stores import Store, open_exchange, open_store
 from mainspring.wiring.switchboard import Switchboard
@@ -26,12 +28,15 @@ class Resources:
         random: Random,
         switchboard: Switchboard,
         waker: Waker,
+        measurements: Measurements,
         closing: AsyncExitStack,
     ) -> None:
         self.settings = settings
         self.store = store
         self.clock = clock
         self.random = random
+        self.measurements = measurements
+        """What the roles of this process measure."""
         self.work: Work = WakingWork(store.work, views=store.views, waker=waker, clock=clock)
         self.timetable: Timetable = WakingTimetable(store.timetable, waker=waker)
         self.switchboard = switchboard
@@ -48,8 +53,10 @@ async def opened(settings: Settings) -> AsyncIterator[Resources]:
         clock, random = SystemClock(), SystemRandom()
         # First, because this is what finds out that a pooler stands before the store.
         switchboard = Switchboard(await open_exchange(settings.store_url, random=random, closing=closing), closing)
-        store = await open_store(settings.store_url, clock=clock, random=random)
-        closing.push_async_callback(store.close)
+        opened_store = await open_store(settings.store_url, clock=clock, random=random)
+        closing.push_async_callback(opened_store.close)
+        measurements = Measurements()
+        store = MeasuredStore.over(opened_store, measurements, clock)
         waker = Waker(await switchboard.sender())
         closing.push_async_callback(waker.close)
         yield Resources(
@@ -59,5 +66,6 @@ async def opened(settings: Settings) -> AsyncIterator[Resources]:
             random=random,
             switchboard=switchboard,
             waker=waker,
+            measurements=measurements,
             closing=closing,
         )

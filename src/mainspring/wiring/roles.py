@@ -24,6 +24,7 @@ from mainspring.services.rescuer import Rescuer
 from mainspring.services.ticker import Ticker
 from mainspring.wiring import builtin
 from mainspring.wiring.apps import Application, load_apps, merge
+from mainspring.wiring.measuring import MeasuredAttempts
 from mainspring.wiring.network import access_of, check_host, own_names
 from mainspring.wiring.process import Role
 from mainspring.wiring.resources import Resources
@@ -97,6 +98,7 @@ async def worker_role(resources: Resources, applications: Sequence[Application] 
         clock=resources.clock,
         random=resources.random,
         tasks=tasks,
+        observer=MeasuredAttempts(resources.measurements),
         transactions=store.transactions,
         heartbeat=store.heartbeat,
     )
@@ -211,6 +213,7 @@ async def api_ports(resources: Resources, stop: asyncio.Event | None = None) -> 
         changes=store.changes,
         clock=resources.clock,
         random=resources.random,
+        measurements=resources.measurements,
         builtin=await builtin.builtin_handlers(resources),
         ready=lambda: not ending.is_set() and all(up() for up in resources.readiness),
         ending=ending.is_set,

@@ -46,6 +46,7 @@ class Executor:
     ) -> None:
         self._settings = settings
         self._clock = ports.clock
+        self._observer = ports.observer
         self._registry = registry
         self._notebook = notebook
         self._caller = Caller(ports, self._finish)
@@ -152,7 +153,9 @@ class Executor:
 
     def give_up(self, execution: Execution) -> None:
         """Report a stopped execution without waiting for its end; it keeps its slot until then."""
-        self.settler.report(execution.attempt, execution.stopped_outcome(), _last_output(execution))
+        outcome = execution.stopped_outcome()
+        self._tell(execution, outcome)
+        self.settler.report(execution.attempt, outcome, _last_output(execution))
         self._leave(execution)
         execution.act_at = -math.inf
 
@@ -188,7 +191,11 @@ class Executor:
         self._remove(execution)
         if execution.context is not None and printed is None:
             printed = execution.context.take_printed()
+        self._tell(execution, outcome)
         self.settler.report(execution.attempt, outcome, printed)
+
+    def _tell(self, execution: Execution, outcome: Outcome) -> None:
+        self._observer.ended(execution.attempt, outcome, self._clock.monotonic() - execution.began_at)
 
     def _turn(self) -> None:
         self._turn_is_due = False

@@ -2,18 +2,20 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
 from mainspring.ports.blobs import Blobs
 from mainspring.ports.journal import Journal
 from mainspring.ports.locks import Locks
+from mainspring.ports.observing import Observer, Unobserved
 from mainspring.ports.output import Output
 from mainspring.ports.sessions import Sessions
 from mainspring.ports.signals import Signals
 from mainspring.ports.tasks import Tasks
 from mainspring.ports.time import Clock, Random
+from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.ports.transactions import Transactions
 from mainspring.ports.work import Work
 
@@ -56,6 +58,8 @@ class WorkerPorts:
     clock: Clock
     random: Random
     tasks: Tasks
+    tracing: Tracing = UNTRACED
+    observer: Observer = field(default_factory=Unobserved)
     transactions: Transactions | None = None
     """For handlers whose effects lie in the store's own database, where the store is one."""
     heartbeat: Callable[[], AbstractAsyncContextManager[Sessions]] | None = None

@@ -1,0 +1,69 @@
+"""Everything that a process measures about itself, in one place; each thing is counted once."""
+
+from collections.abc import Iterator, Mapping
+
+from mainspring.api.instruments import DURATIONS, Counts, Family, Histogram, Kind, Sample
+from mainspring.version import __version__
+
+LOCK_RESULTS: Mapping[str, tuple[str, ...]] = {
+    "acquire": ("acquired", "held", "error"),
+    "renew": ("renewed", "lost", "error"),
+    "release": ("released", "lost", "error"),
+}
+STORE_OPERATIONS = ("add", "claim", "due", "fire", "settle", "steer")
+BLOB_OPERATIONS = ("upload", "download")
+
+
+class Measurements:
+    """The instruments of one process."""
+
+    def __init__(self) -> None:
+        self.requests = Counts(
+            "http_requests_total", "Requests that this process answered.", ("method", "path", "status")
+        )
+        self.request_seconds = Histogram(
+            "mainspring_http_request_seconds",
+            "From when a request came until its answer began, by this process.",
+            labels=("method", "path"),
+        )
+        self.job_seconds = Histogram(
+            "job_duration_seconds", "How long attempts took in their handlers, in this process.", DURATIONS
+        )
+        self.attempts = Counts(
+            "mainspring_attempts_total", "Attempts that this process executed, by outcome.", ("handler", "outcome")
+        )
+        self.lock_seconds = Histogram(
+            "lock_lwt_latency_seconds", "How long the store took to acquire, renew or release a lock."
+        )
+        self.lock_operations = Counts(
+            "lock_operations_total",
+            "What this process asked of locks, and what came of it.",
+            ("operation", "result"),
+            [(operation, result) for operation, results in LOCK_RESULTS.items() for result in results],
+        )
+        self.store_seconds = Histogram(
+            "mainspring_store_seconds",
+            "How long the store took for one batch, by operation.",
+            labels=("operation",),
+            known=[(operation,) for operation in STORE_OPERATIONS],
+        )
+        self.store_errors = Counts(
+            "mainspring_store_errors_total",
+            "Operations that the store didn't answer as it should.",
+            ("operation",),
+            [(operation,) for operation in STORE_OPERATIONS],
+        )
+        self.blobs = Counts(
+            "mainspring_blob_operations_total",
+            "Large payloads and results that were stored or read.",
+            ("operation",),
+            [(operation,) for operation in BLOB_OPERATIONS],
+        )
+
+    def families(self) -> Iterator[Family]:
+        """What this process has measured so far."""
+        yield Family("mainspring_info", Kind.GAUGE, "The version that runs.", [Sample({"version": __version__}, 1)])
+        for counts in (self.requests, self.attempts, self.lock_operations, self.store_errors, self.blobs):
+            yield counts.family()
+        for histogram in (self.request_seconds, self.job_seconds, self.lock_seconds, self.store_seconds):
+            yield histogram.family()

@@ -1,0 +1,241 @@
+"""The one instrumentation: wrapped around the ports, so that no store and no service has to think of it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from mainspring.api.measurements import Measurements
+from mainspring.domain.ids import BlobId, JobId, Lane, RunId, SessionId
+from mainspring.domain.job import Job, NewJob
+from mainspring.domain.outcome import HandedBack, Lost, Outcome, Settled, Verdict
+from mainspring.domain.plan import Advance, Skip
+from mainspring.domain.run import Attempt, NewRun
+from mainspring.errors import StoreError
+from mainspring.ports.audit import Audit
+from mainspring.ports.blobs import Blobs
+from mainspring.ports.changes import Changes
+from mainspring.ports.checkup import Checkup
+from mainspring.ports.keys import Keys
+from mainspring.ports.locks import HeldBy, Lock, Locks
+from mainspring.ports.output import Output
+from mainspring.ports.sessions import Sessions
+from mainspring.ports.time import Clock
+from mainspring.ports.timetable import Due, Timetable
+from mainspring.ports.tracing import trace_id_of
+from mainspring.ports.transactions import Transactions
+from mainspring.ports.upkeep import Upkeep
+from mainspring.ports.views import Views
+from mainspring.ports.work import Added, Claim, Order, Steered, Work
+from mainspring.wiring.stores import Store
+
+
+class Stopwatch:
+    """Measures what the store is asked for."""
+
+    def __init__(self, measurements: Measurements, clock: Clock) -> None:
+        self.measurements = measurements
+        self._monotonic = clock.monotonic
+
+    @contextmanager
+    def operation(self, name: str) -> Iterator[None]:
+        """One batch, whether it succeeds or not."""
+        began = self._monotonic()
+        try:
+            yield
+        except StoreError:
+            self.measurements.store_errors.add(name)
+            raise
+        finally:
+            self.measurements.store_seconds.observe(self._monotonic() - began, name)
+
+    @contextmanager
+    def lock(self, operation: str) -> Iterator[None]:
+        """One compare-and-set on a lock."""
+        began = self._monotonic()
+        try:
+            yield
+        except StoreError:
+            self.measurements.lock_operations.add(operation, "error")
+            raise
+        finally:
+            self.measurements.lock_seconds.observe(self._monotonic() - began)
+
+
+class MeasuredWork:
+    """`Work` with its verbs timed."""
+
+    def __init__(self, work: Work, stopwatch: Stopwatch) -> None:
+        self._work = work
+        self._time = stopwatch.operation
+
+    async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:
+        """As `Work.add`."""
+        with self._time("add"):
+            return await self._work.add(items, together=together)
+
+    async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
+        """As `Work.claim`."""
+        with self._time("claim"):
+            return await self._work.claim(by, lanes, limit)
+
+    async def settle(self, verdicts: Sequence[Verdict]) -> Sequence[Settled]:
+        """As `Work.settle`."""
+        with self._time("settle"):
+            return await self._work.settle(verdicts)
+
+    async def steer(self, run: RunId, order: Order) -> Steered:
+        """As `Work.steer`."""
+        with self._time("steer"):
+            return await self._work.steer(run, order)
+
+    async def discard(self, runs: Sequence[RunId]) -> Sequence[bool]:
+        """As `Work.discard`."""
+        return await self._work.discard(runs)
+
+    async def hide(self, job: JobId) -> bool:
+        """As `Work.hide`."""
+        return await self._work.hide(job)
+
+    async def next_wake(self, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
+        """As `Work.next_wake`."""
+        return await self._work.next_wake(lanes)
+
+
+class MeasuredTimetable:
+    """`Timetable` with its verbs timed."""
+
+    def __init__(self, timetable: Timetable, stopwatch: Stopwatch) -> None:
+        self._timetable = timetable
+        self._time = stopwatch.operation
+
+    async def save(self, job: Job, expected: Job, skips: Sequence[Skip] = ()) -> Job:
+        """As `Timetable.save`."""
+        return await self._timetable.save(job, expected, skips)
+
+    async def due(self, limit: int) -> Due:
+        """As `Timetable.due`."""
+        with self._time("due"):
+            return await self._timetable.due(limit)
+
+    async def fire(self, advances: Sequence[Advance]) -> Sequence[bool]:
+        """As `Timetable.fire`."""
+        with self._time("fire"):
+            return await self._timetable.fire(advances)
+
+
+class MeasuredLocks:
+    """`Locks` with each compare-and-set timed, and counted by what came of it."""
+
+    def __init__(self, locks: Locks, stopwatch: Stopwatch) -> None:
+        self._locks = locks
+        self._time = stopwatch.lock
+        self._count = stopwatch.measurements.lock_operations.add
+
+    async def acquire(self, name: str, holder: str, ttl: timedelta) -> Lock | HeldBy:
+        """As `Locks.acquire`."""
+        with self._time("acquire"):
+            answer = await self._locks.acquire(name, holder, ttl)
+        self._count("acquire", "acquired" if isinstance(answer, Lock) else "held")
+        return answer
+
+    async def renew(self, lock: Lock, ttl: timedelta) -> Lock | None:
+        """As `Locks.renew`."""
+        with self._time("renew"):
+            renewed = await self._locks.renew(lock, ttl)
+        self._count("renew", "lost" if renewed is None else "renewed")
+        return renewed
+
+    async def release(self, lock: Lock) -> bool:
+        """As `Locks.release`."""
+        with self._time("release"):
+            released = await self._locks.release(lock)
+        self._count("release", "released" if released else "lost")
+        return released
+
+    async def find(self, name: str) -> Lock | None:
+        """As `Locks.find`."""
+        return await self._locks.find(name)
+
+
+class MeasuredBlobs:
+    """`Blobs` with what goes in and out counted."""
+
+    def __init__(self, blobs: Blobs, measurements: Measurements) -> None:
+        self._blobs = blobs
+        self._count = measurements.blobs.add
+
+    async def put(self, data: bytes) -> BlobId:
+        """As `Blobs.put`."""
+        stored = await self._blobs.put(data)
+        self._count("upload")
+        return stored
+
+    async def get(self, blob_id: BlobId) -> bytes:
+        """As `Blobs.get`."""
+        data = await self._blobs.get(blob_id)
+        self._count("download")
+        return data
+
+
+class MeasuredAttempts:
+    """`Observer` that counts what a worker has executed; an attempt that was given up before its end took no time."""
+
+    def __init__(self, measurements: Measurements) -> None:
+        self._count = measurements.attempts.add
+        self._seconds = measurements.job_seconds
+
+    def ended(self, attempt: Attempt, outcome: Outcome, seconds: float) -> None:
+        """As `Observer.ended`."""
+        self._count(attempt.task.handler, type(outcome).__name__.lower())
+        if not isinstance(outcome, HandedBack | Lost):
+            self._seconds.observe(seconds, trace_id=trace_id_of(attempt.task.trace))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredStore:
+    """A store whose ports are measured; what isn't, is the store's own."""
+
+    timetable: Timetable
+    work: Work
+    locks: Locks
+    blobs: Blobs
+    sessions: Sessions
+    views: Views
+    upkeep: Upkeep
+    audit: Audit
+    keys: Keys
+    output: Output
+    changes: Changes
+    transactions: Transactions | None
+    checkup: Checkup | None
+    heartbeat: Callable[[], AbstractAsyncContextManager[Sessions]] | None
+    schema: int
+    inner: Store
+
+    @classmethod
+    def over(cls, store: Store, measurements: Measurements, clock: Clock) -> "MeasuredStore":
+        """The same store, measured."""
+        stopwatch = Stopwatch(measurements, clock)
+        return cls(
+            timetable=MeasuredTimetable(store.timetable, stopwatch),
+            work=MeasuredWork(store.work, stopwatch),
+            locks=MeasuredLocks(store.locks, stopwatch),
+            blobs=MeasuredBlobs(store.blobs, measurements),
+            sessions=store.sessions,
+            views=store.views,
+            upkeep=store.upkeep,
+            audit=store.audit,
+            keys=store.keys,
+            output=store.output,
+            changes=store.changes,
+            transactions=store.transactions,
+            checkup=store.checkup,
+            heartbeat=store.heartbeat,
+            schema=store.schema,
+            inner=store,
+        )
+
+    async def close(self) -> None:
+        """As `Store.close`."""
+        await self.inner.close()
