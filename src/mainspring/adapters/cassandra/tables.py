@@ -368,10 +368,10 @@ SETTING: Final = Table(
 
 SIGNAL: Final = Table(
     name="signal",
-    comment="When a topic was last notified; read by polling.",
-    partition={"topic": TEXT},
-    clustering={},
-    columns={"stamp": UUID},
+    comment="The latest notification of each topic; read whole by polling, so in one partition.",
+    partition={"everything": INT},
+    clustering={"topic": TEXT},
+    columns={"stamp": BIGINT},
 )
 
 TABLES: Final = (

@@ -48,8 +48,17 @@ class Partition:
             self.markers[key] = max(at, self.markers.get(key, 0))
 
     def delete(self, span: Span, *, at: int) -> None:
-        """Hide all that was written in *span* until *at*."""
+        """Hide all that was written in *span* until *at*; what comes later with an older time stays hidden too."""
         self.tombstones.append((span, at))
+        for key in [key for key in self.rows if covers(span, key)]:
+            if self.row(key) is None:
+                del self.rows[key]
+                self.markers.pop(key, None)
+
+    def copy(self) -> "Partition":
+        """Another one with the same content."""
+        rows = {key: dict(cells) for key, cells in self.rows.items()}
+        return Partition(self.table, rows, dict(self.markers), list(self.tombstones))
 
     def read(self, span: Span) -> Iterator[tuple[Key, Row]]:
         """The rows that exist in *span*, by key."""
@@ -106,9 +115,9 @@ def _order(key: Key) -> tuple[object, ...]:
 
 
 def _comparable(value: Value) -> Any:
-    """As the store orders values of one type: text by its bytes, ids by theirs."""
+    """As the store orders values of one type: text by its bytes, ids by their version and then by theirs."""
     if isinstance(value, str):
         return value.encode()
     if value is None or isinstance(value, bytes | int | float):
         return b"" if value is None else value
-    return value.bytes
+    return value.bytes[6] >> 4, value.bytes
