@@ -107,6 +107,10 @@ class Rows(Protocol):
         """
         ...
 
-    async def delete_range(self, table: Table, partition: Key, span: Span = ALL) -> None:
-        """Remove all rows in *span*, written before now by the writer's own time, conditionally or not."""
+    async def delete_range(self, table: Table, partition: Key, span: Span = ALL, *, until: int | None = None) -> None:
+        """Remove all rows in *span*, written before now by the writer's own time, conditionally or not.
+
+        With *until*, in microseconds, what was written since then stays: whoever cleans up takes nothing away that
+        somebody else has just written anew.
+        """
         ...

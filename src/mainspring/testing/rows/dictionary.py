@@ -74,9 +74,10 @@ class DictionaryRows:
             return None
         return await self.get(table, partition, [change.key for change in changes])
 
-    async def delete_range(self, table: Table, partition: Key, span: Span = ALL) -> None:
+    async def delete_range(self, table: Table, partition: Key, span: Span = ALL, *, until: int | None = None) -> None:
         """Remove all rows in *span*."""
-        self._dictionary.partition(table, partition).delete(span, at=self._stamp())
+        at = self._stamp() if until is None else until
+        self._dictionary.partition(table, partition).delete(span, at=at)
 
     def _stamp(self) -> int:
         """Drivers never give the same timestamp twice."""
