@@ -289,10 +289,10 @@ DEAD: Final = Table(
 
 CHANGE: Final = Table(
     name="change",
-    comment="What has changed, minute by minute, for whoever follows; `number` tells changes of one instant apart.",
+    comment="What has changed, minute by minute, for whoever follows.",
     partition={"slot": BIGINT, "part": INT},
     clustering={"at": BIGINT, "id": UUID, "fence": INT},
-    columns={"standing": BOOLEAN, "owner": TEXT, "state": INT},
+    columns={"standing": BOOLEAN, "owner": TEXT, "job_id": UUID, "state": INT},
     lifetime=timedelta(hours=2),
 )
 
@@ -304,12 +304,37 @@ TALLY: Final = Table(
     columns={"figures": TEXT, "at": BIGINT},
 )
 
+TOTAL: Final = Table(
+    name="total",
+    comment="Tallies that nobody goes on with, added up; `folded` names those that may not be removed yet.",
+    partition={"everything": INT},
+    clustering={"owner": TEXT, "lane": TEXT, "kind": INT},
+    columns={"figures": TEXT, "folded": TEXT},
+    conditional=frozenset({"figures", "folded"}),
+)
+
 BLOB_CHUNK: Final = Table(
     name="blob",
     comment="Large payloads and results in pieces, by the hash of the whole.",
     partition={"id": TEXT},
     clustering={"chunk": INT},
-    columns={"data": BLOB, "chunks": INT, "at": BIGINT},
+    columns={"data": BLOB, "chunks": INT},
+)
+
+BLOB_AGE: Final = Table(
+    name="blob_age",
+    comment="Index: blobs by when they were last put, or found in use; written before the blob.",
+    partition={"shard": INT},
+    clustering={"at": BIGINT, "id": TEXT},
+    columns={},
+)
+
+BLOB_USE: Final = Table(
+    name="blob_use",
+    comment="Index: runs and jobs that name a blob; written before they do.",
+    partition={"blob": TEXT},
+    clustering={"user": UUID},
+    columns={"at": BIGINT},
 )
 
 OUTPUT: Final = Table(
@@ -352,9 +377,20 @@ AUDIT: Final = Table(
         "job_id": UUID,
         "before": BLOB,
         "after": BLOB,
+        "writer": UUID,
         "digest": BLOB,
     },
-    conditional=frozenset({"at", "actor", "owner", "action", "subject", "job_id", "before", "after", "digest"}),
+    conditional=frozenset(
+        {"at", "actor", "owner", "action", "subject", "job_id", "before", "after", "writer", "digest"}
+    ),
+)
+
+AUDIT_OF: Final = Table(
+    name="audit_of",
+    comment="Index: numbers of what was done by an owner or to a job; written before it, and now and then in vain.",
+    partition={"about": TEXT, "part": BIGINT},
+    clustering={"number": BIGINT},
+    columns={},
 )
 
 SETTING: Final = Table(
@@ -395,10 +431,14 @@ TABLES: Final = (
     DEAD,
     CHANGE,
     TALLY,
+    TOTAL,
     BLOB_CHUNK,
+    BLOB_AGE,
+    BLOB_USE,
     OUTPUT,
     API_KEY,
     AUDIT,
+    AUDIT_OF,
     SETTING,
     SIGNAL,
 )
