@@ -51,7 +51,7 @@ class Partition:
         """Hide all that was written in *span* until *at*; what comes later with an older time stays hidden too."""
         self.tombstones.append((span, at))
         for key in [key for key in self.rows if covers(span, key)]:
-            if self.row(key) is None:
+            if self.markers.get(key, 0) <= at and all(cell.at <= at for cell in self.rows[key].values()):
                 del self.rows[key]
                 self.markers.pop(key, None)
 
