@@ -37,6 +37,7 @@ def _ours(
 ) -> Iterator[Family]:
     lanes = sorted({tally.lane for tally in figures.tallies})
     live = [Sample({"lane": lane}, sum(t.live for t in figures.tallies if t.lane == lane)) for lane in lanes]
+    serving = [Sample({"lane": lane}, sum(lane in worker.lanes for worker in workers)) for lane in lanes]
     capacity = sum(worker.capacity for worker in workers)
     executing = sum(worker.executing for worker in workers)
     yield _gauge("mainspring_live_runs", "Executions that haven't ended, by lane.", live)
@@ -45,6 +46,7 @@ def _ours(
     yield _counter("mainspring_lost_total", "Attempts lost with their workers.", sums["lost"])
     yield _counter("mainspring_skipped_total", "Moments that got no run.", sums["skipped"])
     yield _gauge("mainspring_schedulers", "Schedulers that are alive.", len(schedulers))
+    yield _gauge("mainspring_lane_workers", "Live workers that serve each lane.", serving)
     yield _gauge("mainspring_worker_slots", "What all live workers can run at once.", capacity)
     yield _gauge("mainspring_worker_slots_used", "How much of that is in use.", executing)
 
@@ -52,6 +54,19 @@ def _ours(
 def store_up(up: bool) -> Family:
     """Whether the store answered."""
     return _gauge("mainspring_store_up", "1 while the store answers this process.", int(up))
+
+
+def due_runs(count: int) -> Family:
+    """How long the queue is: what another worker could begin with at once."""
+    return _gauge("mainspring_due_runs", "Executions that could start now and haven't.", count)
+
+
+def oldest_snapshot(age: timedelta) -> Family:
+    """Only of stores in which an old snapshot does harm."""
+    samples = [Sample({}, age.total_seconds())]
+    return _gauge(
+        "mainspring_store_oldest_snapshot_seconds", "For how long dead rows couldn't be cleared away.", samples
+    )
 
 
 def _typed(by_type: Mapping[Origin, Sequence[Tally]], what: str) -> Sequence[Sample]:

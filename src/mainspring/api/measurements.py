@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from mainspring.api.instruments import DURATIONS, Counts, Family, Histogram, Kind, Sample
+from mainspring.domain.plan import SkipReason
 from mainspring.version import __version__
 
 LOCK_RESULTS: Mapping[str, tuple[str, ...]] = {
@@ -53,6 +54,12 @@ class Measurements:
             ("operation",),
             [(operation,) for operation in STORE_OPERATIONS],
         )
+        self.skips = Counts(
+            "mainspring_skips_total",
+            "Ranges of moments that this process let pass without a run, by reason.",
+            ("reason",),
+            [(SkipReason.MISFIRE.value,), (SkipReason.OVERLAP.value,)],
+        )
         self.blobs = Counts(
             "mainspring_blob_operations_total",
             "Large payloads and results that were stored or read.",
@@ -63,7 +70,7 @@ class Measurements:
     def families(self) -> Iterator[Family]:
         """What this process has measured so far."""
         yield Family("mainspring_info", Kind.GAUGE, "The version that runs.", [Sample({"version": __version__}, 1)])
-        for counts in (self.requests, self.attempts, self.lock_operations, self.store_errors, self.blobs):
+        for counts in (self.requests, self.attempts, self.lock_operations, self.store_errors, self.skips, self.blobs):
             yield counts.family()
         for histogram in (self.request_seconds, self.job_seconds, self.lock_seconds, self.store_seconds):
             yield histogram.family()

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from mainspring.api.body import answer
 from mainspring.api.caller import Requester
-from mainspring.api.cluster_metrics import cluster_metrics, store_up
+from mainspring.api.cluster_metrics import cluster_metrics, due_runs, oldest_snapshot, store_up
 from mainspring.api.exposition import format_for
 from mainspring.api.figures import shown_figures
 from mainspring.api.instruments import Family
@@ -69,6 +69,13 @@ async def _cluster(ports: ApiPorts) -> list[Family]:
         figures = await ports.views.figures()
         workers = await ports.sessions.live(Role.WORKER)
         schedulers = await ports.sessions.live(Role.SCHEDULER)
+        due = await ports.views.due()
+        snapshot = None if ports.checkup is None else await ports.checkup.oldest_snapshot()
     except MainspringError:
         return [store_up(False)]
-    return [store_up(True), *cluster_metrics(figures, workers, schedulers)]
+    return [
+        store_up(True),
+        due_runs(due),
+        *([] if snapshot is None else [oldest_snapshot(snapshot)]),
+        *cluster_metrics(figures, workers, schedulers),
+    ]

@@ -8,6 +8,7 @@ from mainspring.domain.ids import Lane
 from mainspring.ports.audit import Audit
 from mainspring.ports.blobs import Blobs
 from mainspring.ports.changes import Changes
+from mainspring.ports.checkup import Checkup
 from mainspring.ports.keys import Keys
 from mainspring.ports.locks import Locks
 from mainspring.ports.output import Output
@@ -35,6 +36,8 @@ class ApiPorts:
     changes: Changes
     clock: Clock
     random: Random
+    checkup: Checkup | None = None
+    """What the store says about its own health, if it has anything to say."""
     builtin: Mapping[str, Lane] = field(default_factory=dict)
     """Handlers that every worker has, known before the first worker came."""
     measurements: Measurements = field(default_factory=Measurements)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Protocol
 
 
@@ -22,4 +23,8 @@ class Checkup(Protocol):
 
     async def examine(self) -> Sequence[Remark]:
         """Look at everything once; nothing is changed, and nothing takes long."""
+        ...
+
+    async def oldest_snapshot(self) -> timedelta:
+        """How long somebody has kept dead rows from being cleared away; nothing if nobody does."""
         ...

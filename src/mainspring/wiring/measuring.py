@@ -8,7 +8,7 @@ from datetime import timedelta
 from mainspring.api.measurements import Measurements
 from mainspring.domain.ids import BlobId, JobId, Lane, RunId, SessionId
 from mainspring.domain.job import Job, NewJob
-from mainspring.domain.outcome import HandedBack, Lost, Outcome, Settled, Verdict
+from mainspring.domain.outcome import Cancelled, Failed, HandedBack, Lost, Outcome, Settled, Snoozed, Succeeded, Verdict
 from mainspring.domain.plan import Advance, Skip
 from mainspring.domain.run import Attempt, NewRun
 from mainspring.errors import StoreError
@@ -108,6 +108,7 @@ class MeasuredTimetable:
     def __init__(self, timetable: Timetable, stopwatch: Stopwatch) -> None:
         self._timetable = timetable
         self._time = stopwatch.operation
+        self._count = stopwatch.measurements.skips.add
 
     async def save(self, job: Job, expected: Job, skips: Sequence[Skip] = ()) -> Job:
         """As `Timetable.save`."""
@@ -121,7 +122,11 @@ class MeasuredTimetable:
     async def fire(self, advances: Sequence[Advance]) -> Sequence[bool]:
         """As `Timetable.fire`."""
         with self._time("fire"):
-            return await self._timetable.fire(advances)
+            fired = await self._timetable.fire(advances)
+        for advance in (advance for advance, applied in zip(advances, fired, strict=True) if applied):
+            for skip in advance.skips:
+                self._count(skip.reason.value)
+        return fired
 
 
 class MeasuredLocks:
@@ -178,6 +183,16 @@ class MeasuredBlobs:
         return data
 
 
+_WORDS: Mapping[type[Outcome], str] = {
+    Succeeded: "succeeded",
+    Failed: "failed",
+    Snoozed: "snoozed",
+    HandedBack: "handed_back",
+    Cancelled: "cancelled",
+    Lost: "lost",
+}
+
+
 class MeasuredAttempts:
     """`Observer` that counts what a worker has executed; an attempt that was given up before its end took no time."""
 
@@ -187,7 +202,7 @@ class MeasuredAttempts:
 
     def ended(self, attempt: Attempt, outcome: Outcome, seconds: float) -> None:
         """As `Observer.ended`."""
-        self._count(attempt.task.handler, type(outcome).__name__.lower())
+        self._count(attempt.task.handler, _WORDS[type(outcome)])
         if not isinstance(outcome, HandedBack | Lost):
             self._seconds.observe(seconds, trace_id=trace_id_of(attempt.task.trace))
 

@@ -211,6 +211,7 @@ async def api_ports(resources: Resources, stop: asyncio.Event | None = None) -> 
         locks=store.locks,
         audit=store.audit,
         changes=store.changes,
+        checkup=store.checkup,
         clock=resources.clock,
         random=resources.random,
         measurements=resources.measurements,

@@ -53,6 +53,7 @@ async def test_an_old_snapshot_is_named_with_its_process(
     remark = (await remarks(engine))["snapshots"]
     assert "forgotten report, idle in transaction" in remark.text
     assert remark.step
+    assert await PostgresCheckup(engine).oldest_snapshot() > timedelta(0)
     await connection.close()
 
 

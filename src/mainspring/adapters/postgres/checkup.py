@@ -35,6 +35,11 @@ class PostgresCheckup:
             await self._weeks(),
         ]
 
+    async def oldest_snapshot(self) -> timedelta:
+        """The age of the oldest transaction that may still look at dead rows."""
+        oldest = await self._engine.row(_SQL["oldest_snapshot"], timedelta(0))
+        return timedelta(0) if oldest is None else oldest[1]
+
     async def _server(self) -> Sequence[Remark]:
         row = await self._engine.row(_SQL["server"])
         assert row is not None  # noqa: S101 - a statement without a table has a row
