@@ -1,15 +1,16 @@
 """What happened, for statistics and for whoever follows: written after it was decided, in one plain write.
 
 Each process adds up what it has done itself and overwrites its own totals, so that nobody waits for a shared counter
-and repeating a write changes nothing. What a process decided in the instant in which it was killed is missing from
-the figures; it is never missing from the runs.
+and repeating a write changes nothing. Now and then it turns to a new page, and the old one is never written again:
+others may then fold it into the totals (see `folding`), whether its process lives or not. What a process decided in
+the instant in which it was killed is missing from the figures; it is never missing from the runs.
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from mainspring.adapters.cassandra.layout import EVERYTHING, micros, slot_of
@@ -22,8 +23,11 @@ from mainspring.ports.views import WAIT_BUCKETS
 
 PARTS = 4
 """Partitions of the changes of one minute."""
+PAGE_LASTS = timedelta(hours=1)
+"""Nothing is added to a page that is older."""
 
 Group = tuple[str, Lane, Origin]
+_IDS = 1 << 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,8 @@ class Noted:
     fence: int
     """The version, of a job."""
     state: int
+    job_id: UUID | None = None
+    """Whose run it is, so that whoever watches that job is told however much else happens."""
     standing: bool = False
     lane: Lane = Lane("")
     kind: Origin = Origin.IMMEDIATE
@@ -80,6 +86,20 @@ class Totals:
             self.waited += late
             self.waits[next((n for n, bound in enumerate(WAIT_BUCKETS) if late <= bound), len(WAIT_BUCKETS))] += 1
 
+    def plus(self, other: "Totals") -> "Totals":
+        """Both together."""
+        states = sorted({*self.ended, *other.ended})
+        return Totals(
+            added=self.added + other.added,
+            started=self.started + other.started,
+            retried=self.retried + other.retried,
+            lost=self.lost + other.lost,
+            running=self.running + other.running,
+            waited=self.waited + other.waited,
+            ended={state: self.ended.get(state, 0) + other.ended.get(state, 0) for state in states},
+            waits=[mine + theirs for mine, theirs in zip(self.waits, other.waits, strict=True)],
+        )
+
     def to_json(self) -> str:
         """The text that stores keep."""
         return json.dumps(
@@ -95,6 +115,23 @@ class Totals:
             }
         )
 
+    @classmethod
+    def from_json(cls, text: str) -> "Totals":
+        """Read back what `to_json` wrote."""
+        fields: dict[str, Any] = json.loads(text)
+        fields["waited"] = timedelta(microseconds=fields["waited"])
+        fields["ended"] = {State(int(state)): count for state, count in fields["ended"].items()}
+        return cls(**fields)
+
+
+@dataclass(slots=True)
+class _Page:
+    """What a process has done of one group since *begun*."""
+
+    id: UUID
+    begun: datetime
+    totals: Totals = field(default_factory=Totals)
+
 
 class Ledger:
     """What this process has done since it began."""
@@ -103,38 +140,48 @@ class Ledger:
         self._rows = rows
         self._clock = clock
         self._process = process
-        self._totals: defaultdict[Group, Totals] = defaultdict(Totals)
+        self._begun = 0
+        self._pages: dict[Group, _Page] = {}
 
     async def note(self, happened: Sequence[Noted]) -> None:
         """Write down what happened, of which the truth is stored already."""
         if not happened:
             return
-        at = micros(self._clock.now())
-        groups: dict[Group, None] = {}
+        now = self._clock.now()
+        pages: dict[Group, _Page] = {}
         for noted in happened:
             if not noted.standing:
                 group = noted.owner, noted.lane, noted.kind
-                self._totals[group].take(noted)
-                groups[group] = None
+                pages[group] = self._page(group, now)
+                pages[group].totals.take(noted)
+        at = micros(now)
         await self._rows.put(
-            [_change(noted, at) for noted in happened if noted.told] + [self._tally(group, at) for group in groups]
+            [_change(noted, at) for noted in happened if noted.told]
+            + [_tally(group, page, at) for group, page in pages.items()]
         )
 
-    def _tally(self, group: Group, at: int) -> Put:
-        owner, lane, kind = group
-        figures = self._totals[group].to_json()
-        return Put(
-            table=TALLY,
-            row={
-                "everything": EVERYTHING,
-                "process": self._process,
-                "owner": owner,
-                "lane": lane,
-                "kind": int(kind),
-                "figures": figures,
-                "at": at,
-            },
-        )
+    def _page(self, group: Group, now: datetime) -> _Page:
+        page = self._pages.get(group)
+        if page is None or now - page.begun > PAGE_LASTS:
+            page = self._pages[group] = _Page(UUID(int=(self._process.int + self._begun) % _IDS), now)
+            self._begun += 1
+        return page
+
+
+def _tally(group: Group, page: _Page, at: int) -> Put:
+    owner, lane, kind = group
+    return Put(
+        table=TALLY,
+        row={
+            "everything": EVERYTHING,
+            "process": page.id,
+            "owner": owner,
+            "lane": lane,
+            "kind": int(kind),
+            "figures": page.totals.to_json(),
+            "at": at,
+        },
+    )
 
 
 def part_of(identity: UUID) -> int:
@@ -153,6 +200,7 @@ def _change(noted: Noted, at: int) -> Put:
             "fence": noted.fence,
             "standing": noted.standing,
             "owner": noted.owner,
+            "job_id": noted.job_id,
             "state": noted.state,
         },
     )
