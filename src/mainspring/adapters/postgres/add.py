@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, TypeGuard
 from uuid import UUID
 
+from mainspring.adapters.carried import with_trace
 from mainspring.adapters.postgres.bounds import earliest_end
 from mainspring.adapters.postgres.coalesce import Coalescer
 from mainspring.adapters.postgres.engine import Connection, Engine, Purpose
@@ -226,7 +227,7 @@ def _shared_fields(run: NewRun) -> tuple[Any, ...]:
         task.lane,
         task.priority,
         task.timeout,
-        retry_text(task.retry),
+        with_trace(retry_text(task.retry), task.trace),
         task.blob,
     )
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import asyncpg
 
+from mainspring.adapters.carried import with_trace, without_trace
 from mainspring.domain.ids import BlobId, Fence, JobId, Lane, RunId, SessionId, Version
 from mainspring.domain.job import Job, JobState, Terms
 from mainspring.domain.retry import DEFAULT_RETRY, Backoff, RetryPolicy
@@ -60,12 +61,14 @@ def retry_policy(text_: str | None) -> RetryPolicy:
 
 def task_fields(task: Task) -> list[Any]:
     """A task in the order of the columns handler, lane, priority, timeout, retry, payload, blob."""
-    return [task.handler, task.lane, task.priority, task.timeout, retry_text(task.retry), task.payload, task.blob]
+    kept = with_trace(retry_text(task.retry), task.trace)
+    return [task.handler, task.lane, task.priority, task.timeout, kept, task.payload, task.blob]
 
 
 def task_from(row: Row) -> Task:
     """A task from the last columns of a fragment."""
-    handler, lane, priority, timeout, retry, payload, blob = row
+    handler, lane, priority, timeout, kept, payload, blob = row
+    retry, trace = without_trace(kept)
     return Task(
         handler=handler,
         lane=Lane(lane),
@@ -74,6 +77,7 @@ def task_from(row: Row) -> Task:
         retry=retry_policy(retry),
         payload=payload,
         blob=None if blob is None else BlobId(blob),
+        trace=trace,
     )
 
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+from mainspring.adapters.carried import with_trace, without_trace
 from mainspring.domain.ids import BlobId, Fence, JobId, Lane, RunId, SessionId, Version
 from mainspring.domain.job import Job, JobState, Terms
 from mainspring.domain.retry import DEFAULT_RETRY, Backoff, RetryPolicy
@@ -84,7 +85,7 @@ def task_fields(task: Task) -> list[Any]:
         task.lane,
         task.priority,
         micros(task.timeout),
-        retry_text(task.retry),
+        with_trace(retry_text(task.retry), task.trace),
         task.payload.hex(),
         task.blob,
     ]
@@ -92,7 +93,8 @@ def task_fields(task: Task) -> list[Any]:
 
 def task_from(fields: list[Any]) -> Task:
     """A task from the last columns of a fragment."""
-    handler, lane, priority, timeout, retry, payload, blob = fields
+    handler, lane, priority, timeout, kept, payload, blob = fields
+    retry, trace = without_trace(kept)
     return Task(
         handler=handler,
         lane=Lane(lane),
@@ -101,6 +103,7 @@ def task_from(fields: list[Any]) -> Task:
         retry=retry_policy(retry),
         payload=bytes.fromhex(payload),
         blob=None if blob is None else BlobId(blob),
+        trace=trace,
     )
 
 

@@ -51,6 +51,19 @@ class ClaimingContract(StoreContract):
         assert (run.state, run.worker, run.attempt) == (State.RUNNING, "worker-7", 1)
         assert (run.fence, run.started_at, run.due_at) == (attempt.fence, attempt.started_at, attempt.due_at)
 
+    @pytest.mark.parametrize("retry", [RetryPolicy(), RetryPolicy(max_retries=9)])
+    async def test_a_run_carries_its_trace_from_hand_to_hand(
+        self, store: Store, make: Factory, retry: RetryPolicy
+    ) -> None:
+        worker = await a_worker(store)
+        new = make.run(trace="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", retry=retry)
+        first = await held(store, worker, new)
+        await settled(store, first, HandedBack())
+        second = await claimed_one(store, worker)
+        assert (first.task, second.task) == (new.task, new.task)
+        await settled(store, second, Succeeded())
+        assert (await seen(store, new.id)).task == new.task
+
     async def test_a_claimed_run_is_not_claimed_again(self, store: Store, make: Factory) -> None:
         await held(store, await a_worker(store), make.run())
         assert not await claimed(store, await a_worker(store, "worker-2"))
