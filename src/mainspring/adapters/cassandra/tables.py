@@ -146,6 +146,7 @@ JOB: Final = Table(
         "updated_at": BIGINT,
         "next_fire_at": BIGINT,
         "wake_at": BIGINT,
+        "entry_at": BIGINT,
         "active_run": UUID,
         "firing": BLOB,
     },
@@ -159,6 +160,7 @@ JOB: Final = Table(
             "updated_at",
             "next_fire_at",
             "wake_at",
+            "entry_at",
             "active_run",
             "firing",
         }
@@ -167,17 +169,17 @@ JOB: Final = Table(
 
 TIMETABLE: Final = Table(
     name="timetable",
-    comment="Index: jobs by the minute of their wake time.",
-    partition={"shard": INT, "slot": BIGINT},
-    clustering={"wake_at": BIGINT, "job_id": UUID, "version": INT},
-    columns={"fire_at": BIGINT},
+    comment="Index: jobs by the instant at which the planner must look, which is never before the one of writing.",
+    partition={"part": INT, "slot": BIGINT},
+    clustering={"entry_at": BIGINT, "job_id": UUID, "version": INT},
+    columns={},
 )
 
 TIMETABLE_SLOT: Final = Table(
     name="timetable_slot",
-    comment="Index: minutes in which a shard has jobs to look at; written before the first of them.",
-    partition={"shard": INT},
-    clustering={"slot": BIGINT},
+    comment="Index: minutes in which there are jobs to look at; all in one partition, so that looking is one read.",
+    partition={"everything": INT},
+    clustering={"slot": BIGINT, "part": INT},
     columns={},
 )
 
