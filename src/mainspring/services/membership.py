@@ -6,11 +6,12 @@ from datetime import timedelta
 import structlog
 
 from mainspring.domain.ids import SessionId
+from mainspring.domain.rendezvous import owner
 from mainspring.errors import SessionLost, StoreError
 from mainspring.ports.sessions import News, NewSession, Role, Sessions
 from mainspring.ports.time import Clock, Random
 from mainspring.services.loop import repeat
-from mainspring.services.ownership import TIMETABLE, owner
+from mainspring.services.ownership import TIMETABLE
 
 LOOK = timedelta(seconds=1)
 """How long a colleague that took its leave goes unnoticed."""

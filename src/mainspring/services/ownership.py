@@ -1,12 +1,6 @@
-"""Who does what, without an election: everybody ranks the live schedulers by hash and knows the first.
+"""The pieces of work that live schedulers share among themselves, each done by its rendezvous owner."""
 
-Members may disagree for a while, because each sees births and deaths at its own time. Then two do the same work, and
-the store refuses the second; or nobody does, for no longer than it takes to look again. Neither needs a leader that
-is proven to be alone, which no lease can give anyway.
-"""
-
-import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from mainspring.domain.ids import Lane
 
@@ -21,8 +15,3 @@ Owns = Callable[[str], bool]
 def ticking(lane: Lane) -> str:
     """The work of waking a lane's workers."""
     return f"ticker/{lane}"
-
-
-def owner(work: str, members: Iterable[str]) -> str | None:
-    """The member to do *work*: when one leaves, only what it did moves elsewhere. None without members."""
-    return max(members, key=lambda member: hashlib.sha256(f"{work}\0{member}".encode()).digest(), default=None)

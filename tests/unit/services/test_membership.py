@@ -4,10 +4,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from mainspring.domain.ids import SessionId
+from mainspring.domain.rendezvous import owner
 from mainspring.errors import SessionLost, StoreUnavailable
 from mainspring.ports.sessions import NewSession, Role
 from mainspring.services.membership import Membership
-from mainspring.services.ownership import owner
 from tests.unit.services.fakes import FakeClock, FakeRandom, FakeSessions, member, seconds
 
 NEW = NewSession(role=Role.SCHEDULER, name="a", ttl=seconds(15))
