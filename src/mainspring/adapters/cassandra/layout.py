@@ -44,7 +44,15 @@ def slot_start(slot: int) -> int:
 
 def month_of(identity: UUID) -> int:
     """The month that an id carries, as in 202601."""
-    moment = moment_of(identity)
+    return _month(moment_of(identity))
+
+
+def month_at(microseconds: int) -> int:
+    """The month in which an instant lies, as in 202601."""
+    return _month(instant(microseconds))
+
+
+def _month(moment: datetime) -> int:
     return moment.year * 100 + moment.month
 
 

@@ -109,22 +109,30 @@ SLOT: Final = Table(
     comment="Index: minutes in which a shard has runs; written before the first of them.",
     partition={"shard": INT},
     clustering={"slot": BIGINT},
-    columns={"audited": INT},
+    columns={},
 )
 
 DUE: Final = Table(
     name="due",
-    comment="Index: waiting runs by the minute of their wake time.",
+    comment="Index: waiting runs by the minute of their wake time, or of the write if that has passed; `since` is exact.",
     partition={"shard": INT, "lane": TEXT, "slot": BIGINT},
     clustering={"wake_at": BIGINT, "id": UUID, "fence": INT},
-    columns={"priority": INT, "owner": TEXT},
+    columns={"priority": INT, "owner": TEXT, "since": BIGINT},
 )
 
 DUE_SLOT: Final = Table(
     name="due_slot",
-    comment="Index: minutes in which a shard's lane has runs that wake; written before the first of them.",
-    partition={"shard": INT, "lane": TEXT},
-    clustering={"slot": BIGINT},
+    comment="Index: minutes in which a lane has runs that wake, and where; written before the first of them.",
+    partition={"lane": TEXT},
+    clustering={"slot": BIGINT, "shard": INT},
+    columns={},
+)
+
+REVISIT: Final = Table(
+    name="revisit",
+    comment="Index: homes to audit, by the minute in which to; one some minutes after each wake time of their runs.",
+    partition={"shard": INT},
+    clustering={"at": BIGINT, "slot": BIGINT},
     columns={},
 )
 
@@ -185,7 +193,7 @@ TIMETABLE_SLOT: Final = Table(
 
 SESSION: Final = Table(
     name="session",
-    comment="Lives of processes, with what each held at its last heartbeat.",
+    comment="Lives of processes.",
     partition={"id": BIGINT},
     clustering={},
     columns={
@@ -202,22 +210,33 @@ SESSION: Final = Table(
         "expires_at": BIGINT,
         "executing": INT,
         "skew": BIGINT,
-        "holding": BLOB,
+        "ended_at": BIGINT,
     },
-    conditional=frozenset({"state", "beat_at", "expires_at", "executing", "skew", "holding"}),
+    conditional=frozenset({"state", "beat_at", "expires_at", "executing", "skew", "ended_at"}),
 )
 
 SESSION_OF: Final = Table(
     name="session_of",
-    comment="Index: sessions that have not been forgotten, by role.",
+    comment="Index: sessions that have not been forgotten, by role, as they were at their last heartbeat.",
     partition={"role": TEXT},
     clustering={"id": BIGINT},
-    columns={"name": TEXT},
+    columns={
+        "name": TEXT,
+        "host": TEXT,
+        "pid": INT,
+        "capacity": INT,
+        "lanes": TEXT,
+        "opened_at": BIGINT,
+        "beat_at": BIGINT,
+        "expires_at": BIGINT,
+        "executing": INT,
+        "skew": BIGINT,
+    },
 )
 
 CLAIM_INTENT: Final = Table(
     name="claim_intent",
-    comment="Runs that a session is about to claim, so that it holds none unknown; removed once `holding` has them.",
+    comment="Runs that a session is about to claim, so that it holds none unknown; removed once they are settled.",
     partition={"session": BIGINT},
     clustering={"number": BIGINT},
     columns={"runs": BLOB},
@@ -417,6 +436,7 @@ TABLES: Final = (
     SLOT,
     DUE,
     DUE_SLOT,
+    REVISIT,
     JOB,
     TIMETABLE,
     TIMETABLE_SLOT,
