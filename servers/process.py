@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Sequence
 from threading import Thread
 
+import psutil  # type: ignore[import-untyped]  # psutil ships no types
+
 from servers import keeper
 from servers.account import Account
 from servers.folder import ServerFolder
@@ -50,14 +52,22 @@ class ServerProcess:
         """Whether it hasn't ended yet, of itself or by an order."""
         return self._keeper.poll() is None
 
-    def wait_until(self, ready: Callable[[], bool]) -> None:
-        """Return once *ready* says so; ServerFailed if the server ends before, or takes too long."""
-        deadline = time.monotonic() + PATIENCE
+    @property
+    def server_pid(self) -> int:
+        """The number of the server's own process."""
+        children = psutil.Process(self._keeper.pid).children()
+        if not children:
+            raise ServerFailed(f"the server has ended:\n{self._folder.last_words()}")
+        return int(children[0].pid)
+
+    def wait_until(self, ready: Callable[[], bool], *, patience: float = PATIENCE) -> None:
+        """Return once *ready* says so; ServerFailed if the server ends before, or takes longer than *patience*."""
+        deadline = time.monotonic() + patience
         while not ready():
             if not self.is_running:
                 raise ServerFailed(f"the server ended before it was ready:\n{self._folder.last_words()}")
             if time.monotonic() > deadline:
-                raise ServerFailed(f"not ready within {PATIENCE:.0f} s:\n{self._folder.last_words()}")
+                raise ServerFailed(f"not ready within {patience:.0f} s:\n{self._folder.last_words()}")
             time.sleep(_PAUSE)
 
     def end(self, how: signal.Signals) -> None:
