@@ -1,0 +1,139 @@
+"""`Rows` over CQL: each verb is one statement, or a few within one partition each."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from cassandra.query import BatchStatement, BatchType
+
+from mainspring.adapters.cassandra.driver import Answer, Bridge, Driver, Manner
+from mainspring.adapters.cassandra.rows import ALL, MOST_BYTES, MOST_CHANGES, Change, Key, Put, Row, Span
+from mainspring.adapters.cassandra.statements import among, delete, insert, restricted, select, update
+from mainspring.adapters.cassandra.table import Table
+
+ORIGINAL = 1
+"""The timestamp of what is written as original: before every ballot."""
+MOST_UNDER_WAY = 128
+"""Statements that one loop has sent and not heard of: more make a node slower, not faster."""
+APPLIED = "[applied]"
+
+
+class CqlRows:
+    """Belongs to the event loop that made it. Values are taken as they are: a table's kinds say what they must be."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._bridge = Bridge(driver)
+        self._room = asyncio.Semaphore(MOST_UNDER_WAY)
+
+    async def get(
+        self, table: Table, partition: Key, keys: Sequence[Key] = ((),), *, settled: bool = False
+    ) -> Sequence[Row]:
+        """As `Rows.get`; a settled read is at SERIAL."""
+        if not keys:
+            return ()
+        restriction, values = among(table, keys)
+        manner = Manner.SETTLED if settled else Manner.PLAIN
+        return await self._run(select(table, restriction), (*partition, *values), manner)
+
+    async def slice(
+        self, table: Table, partition: Key, span: Span = ALL, *, limit: int, backwards: bool = False
+    ) -> Sequence[Row]:
+        """As `Rows.slice`."""
+        if limit < 1:
+            return ()
+        where = restricted(table, span)
+        text = select(table, where.text, backwards=backwards and bool(table.clustering), limited=True)
+        return await self._run(text, (*partition, *where.values, limit))
+
+    async def put(self, puts: Sequence[Put]) -> None:
+        """As `Rows.put`: an unlogged batch per partition, all at once; a failure is told when all have ended."""
+        answers = await asyncio.gather(*(self._write(together) for together in _batches(puts)), return_exceptions=True)
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+
+    async def cas_batch(self, table: Table, partition: Key, changes: Sequence[Change]) -> Sequence[Row] | None:
+        """As `Rows.cas_batch`. Sent as a batch even when it is one row: only a batch's answer names its rows."""
+        batch = BatchStatement(batch_type=BatchType.UNLOGGED)
+        for change in changes:
+            text, values = _conditional(table, partition, change)
+            batch.add(await self._bridge.prepared(text), values)
+        async with self._room:
+            answer = await self._bridge.run(batch, Manner.DECIDING)
+        return None if answer[0][APPLIED] else _existing(table, answer)
+
+    async def delete_range(self, table: Table, partition: Key, span: Span = ALL, *, until: int | None = None) -> None:
+        """As `Rows.delete_range`."""
+        where = restricted(table, span)
+        stamp = () if until is None else (until,)
+        await self._run(delete(table, where.text, stamped=bool(stamp)), (*stamp, *partition, *where.values))
+
+    async def _run(self, text: str, values: Sequence[object], manner: Manner = Manner.PLAIN) -> Answer:
+        statement = await self._repeatable(text)
+        async with self._room:
+            return await self._bridge.run(statement.bind(values), manner)
+
+    async def _write(self, puts: Sequence[Put]) -> None:
+        bound = []
+        for put in puts:
+            columns = tuple(name for name, value in put.row.items() if value is not None)
+            statement = await self._repeatable(insert(put.table, columns, stamped=put.original))
+            bound.append(statement.bind((*(put.row[name] for name in columns), *((ORIGINAL,) * put.original))))
+        async with self._room:
+            await self._bridge.run(bound[0] if len(bound) == 1 else _together(bound))
+
+    async def _repeatable(self, text: str) -> Any:
+        statement = await self._bridge.prepared(text)
+        statement.is_idempotent = True
+        return statement
+
+
+def _together(bound: Sequence[Any]) -> BatchStatement:
+    batch = BatchStatement(batch_type=BatchType.UNLOGGED)
+    batch.is_idempotent = True
+    for statement in bound:
+        batch.add(statement)
+    return batch
+
+
+def _batches(puts: Sequence[Put]) -> Iterator[Sequence[Put]]:
+    """The writes by partition, in pieces that servers take."""
+    by_partition: dict[tuple[object, ...], list[Put]] = {}
+    for put in puts:
+        by_partition.setdefault((put.table.name, *put.table.partition_of(put.row)), []).append(put)
+    for group in by_partition.values():
+        piece: list[Put] = []
+        size = 0
+        for put in group:
+            bytes_of_row = _size(put.row)
+            if piece and (len(piece) == MOST_CHANGES or size + bytes_of_row > MOST_BYTES):
+                yield piece
+                piece, size = [], 0
+            piece.append(put)
+            size += bytes_of_row
+        yield piece
+
+
+def _size(row: Row) -> int:
+    return sum(len(value) if isinstance(value, bytes | str) else 16 for value in row.values() if value is not None)
+
+
+def _conditional(table: Table, partition: Key, change: Change) -> tuple[str, tuple[object, ...]]:
+    keys = (*partition, *change.key)
+    if change.expected is None:
+        columns = (*table.partition, *table.clustering, *change.values)
+        return insert(table, columns, absent=True), (*keys, *change.values.values())
+    # CQL can't compare without writing: what is only compared is written as it was found.
+    values = change.values or change.expected
+    text = update(table, tuple(values), tuple(change.expected))
+    return text, (*values.values(), *keys, *change.expected.values())
+
+
+def _existing(table: Table, answer: Answer) -> Sequence[Row]:
+    """The rows by key: some servers answer in another order, and with a row of nulls for each that doesn't exist."""
+    found = {}
+    for row in answer:
+        named = {name: value for name, value in row.items() if name != APPLIED}
+        if named and all(named.get(name) is not None for name in (*table.partition, *table.clustering)):
+            found[table.key_of(named)] = named
+    return list(found.values())

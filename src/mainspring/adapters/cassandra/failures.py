@@ -1,0 +1,72 @@
+"""Which of our errors stands for one of the driver's or the servers'."""
+
+from cassandra import (
+    AuthenticationFailed,
+    CoordinationFailure,
+    DriverException,
+    InvalidRequest,
+    OperationTimedOut,
+    Timeout,
+    Unauthorized,
+    Unavailable,
+    UnresolvableContactPoints,
+)
+from cassandra.cluster import NoHostAvailable
+from cassandra.connection import ConnectionException
+from cassandra.protocol import ErrorMessage, SyntaxException
+
+from mainspring.adapters.cassandra.rows import UnknownOutcome
+from mainspring.errors import ConfigurationError, MainspringError, StoreCorrupt, StoreReadOnly, StoreUnavailable
+
+THEIRS = (DriverException, NoHostAvailable, ConnectionException, ErrorMessage, OSError)
+"""All that the driver may raise."""
+
+_NEVER_SENT = (Unavailable, NoHostAvailable, InvalidRequest, SyntaxException, Unauthorized, AuthenticationFailed)
+"""Nothing can have come of it: no node was asked, or none began."""
+
+_Table = tuple[tuple[tuple[type[BaseException], ...], type[MainspringError], str], ...]
+
+_TRANSLATIONS: _Table = (
+    (
+        (AuthenticationFailed,),
+        ConfigurationError,
+        "refuses the connection: check user and password in the URL",
+    ),
+    (
+        (Unauthorized,),
+        StoreReadOnly,
+        "doesn't allow it: the user of the URL needs SELECT and MODIFY on the keyspace, and CREATE to migrate it",
+    ),
+    (
+        (UnresolvableContactPoints,),
+        ConfigurationError,
+        "can't be found: check the names of the hosts in the URL",
+    ),
+    (
+        (InvalidRequest, SyntaxException),
+        StoreCorrupt,
+        "lacks parts of the schema, or isn't what the URL says: run `mainspring migrate`, or choose another keyspace",
+    ),
+    ((Unavailable,), StoreUnavailable, "has too few nodes up for a quorum just now"),
+    ((Timeout, OperationTimedOut), StoreUnavailable, "took too long to answer"),
+    ((CoordinationFailure,), StoreUnavailable, "failed to answer on one of its nodes; see that node's log"),
+    ((NoHostAvailable, ConnectionException, OSError), StoreUnavailable, "didn't answer"),
+)
+
+
+def translation(error: BaseException, shown: str) -> MainspringError:
+    """The error of ours that stands for this one; *shown* names the store without its password."""
+    refusals = getattr(error, "errors", None)
+    if isinstance(error, NoHostAvailable) and isinstance(refusals, dict):
+        refused = [inner for inner in refusals.values() if isinstance(inner, AuthenticationFailed)]
+        error = refused[0] if refused else error
+    for theirs, ours, advice in _TRANSLATIONS:
+        if isinstance(error, theirs):
+            return ours(f"{shown} {advice} ({str(error) or type(error).__name__})")
+    return StoreUnavailable(f"{shown}: {type(error).__name__}: {error}")
+
+
+def verdict_on_decision(error: BaseException, shown: str) -> MainspringError:
+    """The same for a conditional batch: whatever may have reached a node is unknown, never failed."""
+    ours = translation(error, shown)
+    return ours if isinstance(error, _NEVER_SENT) else UnknownOutcome(str(ours))

@@ -1,0 +1,104 @@
+"""Bringing a keyspace up to date: tables and columns that are missing are added, nothing is ever taken away.
+
+Every process that finds something missing asks the same node for it, which makes one change after the other: two nodes
+that make the same table at the same time make two.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mainspring.adapters.cassandra.address import Address
+from mainspring.adapters.cassandra.cql import CqlRows
+from mainspring.adapters.cassandra.driver import Bridge, Driver
+from mainspring.adapters.cassandra.layout import SHARDS
+from mainspring.adapters.cassandra.rows import Change, Rows, UnknownOutcome
+from mainspring.adapters.cassandra.schema import SCHEMA, add_column, create_keyspace, create_table
+from mainspring.adapters.cassandra.tables import SETTING, TABLES
+from mainspring.errors import ConfigurationError, SchemaTooNew, StoreCorrupt
+from mainspring.ports.time import Clock
+
+_COLUMNS = "SELECT table_name, column_name FROM system_schema.columns WHERE keyspace_name = ?"
+
+Found = Mapping[str, frozenset[str]]
+"""Columns by table."""
+
+
+async def open_driver(address: Address, clock: Clock) -> tuple[Driver, int]:
+    """Connect once the cluster answers, bring the keyspace up to date and use it; the schema's version comes too."""
+    driver = await Driver.connect(address, clock)
+    try:
+        return driver, await migrate(driver)
+    except BaseException:
+        await driver.close()
+        raise
+
+
+async def migrate(driver: Driver) -> int:
+    """Add what is missing and return the schema's version; a newer or foreign keyspace is refused untouched."""
+    address = driver.address
+    bridge = Bridge(driver)
+    node = _first_node(driver)
+    found = await _found(bridge, address.keyspace, node)
+    if found and SETTING.name not in found:
+        raise StoreCorrupt(
+            f"{address.shown} has tables of somebody else's: name another keyspace in the URL, as in …:9042/mainspring"
+        )
+    for statement in _missing(address, found):
+        await bridge.run(statement, host=node)
+    await driver.use(address.keyspace)
+    rows = CqlRows(driver)
+    await _agree(rows, address, "shards", SHARDS)
+    return await _agree(rows, address, "schema", SCHEMA)
+
+
+def _first_node(driver: Driver) -> Any:
+    """The same for everybody who sees the same nodes."""
+    return min((host for host in driver.cluster.metadata.all_hosts() if host.is_up), key=lambda host: str(host.host_id))
+
+
+async def _found(bridge: Bridge, keyspace: str, node: Any) -> Found:
+    statement = await bridge.prepared(_COLUMNS)
+    columns: defaultdict[str, set[str]] = defaultdict(set)
+    for row in await bridge.run(statement.bind((keyspace,)), host=node):
+        columns[row["table_name"]].add(row["column_name"])
+    return {table: frozenset(names) for table, names in columns.items()}
+
+
+def _missing(address: Address, found: Found) -> Iterator[str]:
+    """The table of settings first: whoever finds it knows the keyspace for ours."""
+    if not found:
+        yield create_keyspace(address.keyspace, address.replication)
+    for table in sorted(TABLES, key=lambda table: table is not SETTING):
+        if table.name not in found:
+            yield create_table(address.keyspace, table)
+            continue
+        for column in table.columns:
+            if column not in found[table.name]:
+                yield add_column(address.keyspace, table, column)
+
+
+async def _agree(rows: Rows, address: Address, name: str, wanted: int) -> int:
+    """Write what was never written; refuse to work with anything else than what is there."""
+    try:
+        await _write(rows, name, wanted)
+    except UnknownOutcome:  # the read says what came of it
+        pass
+    except StoreCorrupt as error:
+        raise ConfigurationError(
+            f"{address.shown} refuses conditional writes, on which all safety rests. On ScyllaDB, make the keyspace "
+            "yourself WITH tablets = {'enabled': false}"
+        ) from error
+    found = await rows.get(SETTING, (name,), settled=True)
+    value = int(str(found[0]["value"])) if found else wanted
+    if name == "schema" and value > wanted:
+        raise SchemaTooNew(
+            f"{address.shown} has schema {value}, but this Mainspring knows {wanted}: upgrade it, or choose another"
+        )
+    if name == "shards" and value != wanted:
+        raise ConfigurationError(f"{address.shown} has {value} {name}, but this Mainspring works with {wanted}")
+    return value
+
+
+async def _write(rows: Rows, name: str, wanted: int) -> None:
+    await rows.cas_batch(SETTING, (name,), [Change(key=(), values={"value": str(wanted)})])
