@@ -160,6 +160,10 @@ JOB: Final = Table(
     },
     conditional=frozenset(
         {
+            "owner",
+            "project",
+            "key",
+            "created_at",
             "name",
             *_TASK,
             "terms",
