@@ -3,15 +3,15 @@
 Each test names the numbers that it shows; docs/reference/documents.md lists what is left to later issues, and why.
 """
 
-import json
 import shutil
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
 from tests.documents.pasting import Reader, until
+from tests.documents.submitting import USER, details, ended, submit
 
 HELLO = """curl -X POST http://localhost:8080/submit \\
   -H "Content-Type: application/json" \\
@@ -36,24 +36,6 @@ REFERENCE: dict[str, Any] = {
     "next_fire_at": "2036-12-31T23:59:59Z",
     "max_retries": 3,
 }
-USER = "demo-user"
-
-
-def submit(reader: Reader, user: str = USER, **fields: Any) -> str:
-    body = json.dumps({"project_id": "tests", "payload": "hello", **fields})
-    assert "'" not in body
-    line = f"curl -X POST http://localhost:8080/submit -H 'Content-Type: application/json' -H 'X-User-ID: {user}'"
-    told = reader.json(f"{line} -d '{body}'", 202)
-    assert told == {"job_id": told["job_id"], "status": "Submitted", "message": "Job submitted successfully"}
-    return str(UUID(told["job_id"]))
-
-
-def details(reader: Reader, identity: str) -> Any:
-    return reader.json(f"curl http://localhost:8080/job?id={identity}", 200)
-
-
-def ended(reader: Reader, identity: str) -> Any:
-    return until(lambda: details(reader, identity), lambda job: job["status"] in ("completed", "failed"))
 
 
 def test_the_first_job_is_submitted_and_executed(reader: Reader) -> None:
