@@ -1,12 +1,20 @@
 """`simulate`: the deterministic simulation that proves the whole, for anybody to repeat."""
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 DEFAULT_SEEDS = "1-500"
+
+
+class Simulated(StrEnum):
+    """The stores that can be simulated."""
+
+    SQLITE = "sqlite"
+    CASSANDRA = "cassandra"
 
 
 def register(app: typer.Typer) -> None:
@@ -18,6 +26,7 @@ def simulate(
     seeds: Annotated[str, typer.Option(help="Which schedules, both ends included.", metavar="A-B")] = DEFAULT_SEEDS,
     jobs: Annotated[int, typer.Option(min=1, help="How many processes.", show_default="all cores")] = os.cpu_count()
     or 1,
+    store: Annotated[Simulated, typer.Option(help="Which store the cluster has.")] = Simulated.SQLITE,
     ablation: Annotated[str | None, typer.Option(help="Put a defect in on purpose.", metavar="NAME")] = None,
     trace: Annotated[int | None, typer.Option(help="Print all that happens under one seed.", metavar="SEED")] = None,
     *,
@@ -26,11 +35,12 @@ def simulate(
 ) -> None:
     """Run whole clusters in virtual time through crashes, pauses, lost replies and wrong clocks, and judge them."""
     from mainspring.testing.simulation import command  # noqa: PLC0415 - imported when it is needed
+    from mainspring.testing.simulation.storage import Store  # noqa: PLC0415
 
     if ablations:
         held = command.ablations(cores=jobs, write=write)
     elif trace is not None:
-        held = command.trace(trace, ablation=ablation)
+        held = command.trace(trace, store=Store(store), ablation=ablation)
     else:
-        held = command.simulate(seeds, cores=jobs, ablation=ablation)
+        held = command.simulate(seeds, cores=jobs, store=Store(store), ablation=ablation)
     raise typer.Exit(0 if held else 1)

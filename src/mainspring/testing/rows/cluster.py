@@ -163,6 +163,14 @@ class Cluster:
             home.hazy.remove(mutation)
             mutation.apply(home.firm)
 
+    def repair(self) -> None:
+        """Let everything reach the last node: all that is hazy, and what is decided of the rounds."""
+        for home in self._homes.values():
+            for mutation in list(home.hazy):
+                self.land(home, mutation)
+            if home.round is not None and home.round.decided:
+                self.finish(home, home.round)
+
     def propose(
         self, home: Home, changes: Sequence[Change], now: int, origin: object, *, heard: bool
     ) -> Partition | Round | None:

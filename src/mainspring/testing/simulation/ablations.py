@@ -21,6 +21,7 @@ from mainspring.ports.signals import TIMETABLE
 from mainspring.services import planner
 from mainspring.services.rescuer import Rescuer
 from mainspring.testing.simulation.ports import SimulatedJournal
+from mainspring.testing.simulation.storage import Store
 from mainspring.worker.holdings import Holdings
 from mainspring.worker.settling import Settler
 
@@ -34,6 +35,8 @@ class Ablation:
     name: str
     sentence: str
     patch: Patch
+    store: Store = Store.SQLITE
+    """The simulation that must find it."""
 
 
 def statement(file: str, *changes: tuple[str, str, str]) -> Patch:

@@ -66,7 +66,9 @@ class Chaos:
 
     def _skew(self) -> None:
         process = self._victim()
-        process.skew += self._random.choice((-30.0, -2.0, -0.1, 0.1, 2.0, 30.0))
+        worst = self._world.storage.worst_skew
+        skew = process.skew + self._random.choice((-30.0, -2.0, -0.1, 0.1, 2.0, 30.0))
+        process.skew = min(max(skew, -worst), worst)
         self._say(process.label, f"clock is off by {process.skew:g} s")
 
     def _set_the_store_clock(self) -> None:

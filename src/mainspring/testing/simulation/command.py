@@ -16,6 +16,7 @@ from mainspring.testing.simulation.history import line
 from mainspring.testing.simulation.judging.properties import PROPERTIES
 from mainspring.testing.simulation.judging.verdict import Violation
 from mainspring.testing.simulation.schedule import Report, run
+from mainspring.testing.simulation.storage import Store
 from mainspring.testing.simulation.table import page
 
 LAST_EVENTS = 40
@@ -24,14 +25,15 @@ LAST_EVENTS = 40
 T = TypeVar("T")
 
 
-def simulate(seeds: str, *, cores: int, ablation: str | None, show: bool = True) -> bool:
+def simulate(seeds: str, *, cores: int, store: Store, ablation: str | None, show: bool = True) -> bool:
     """Live through a range of seeds; print every failure with the way to repeat it. Whether all held."""
     console = Console()
-    _check(ablation)
+    store = _checked(store, ablation)
     failed: list[Outcome] = []
     steps = runs = 0
     chosen = parse_seeds(seeds)
-    for outcome in _with_bar(console, outcomes(chosen, cores=cores, ablation=ablation), len(chosen), show=show):
+    each = outcomes(chosen, cores=cores, store=store, ablation=ablation)
+    for outcome in _with_bar(console, each, len(chosen), show=show):
         steps, runs = steps + outcome.steps, runs + outcome.runs
         if outcome.violations:
             failed.append(outcome)
@@ -39,14 +41,13 @@ def simulate(seeds: str, *, cores: int, ablation: str | None, show: bool = True)
     console.print(f"{len(chosen)} schedules, {runs:,} runs, {steps:,} steps: {len(failed)} failed", highlight=False)
     if failed:
         first = min(failed, key=lambda outcome: outcome.seed)
-        _explain(console, first, ablation)
+        _explain(console, first, store, ablation)
     return not failed
 
 
-def trace(seed: int, *, ablation: str | None) -> bool:
+def trace(seed: int, *, store: Store, ablation: str | None) -> bool:
     """Print the whole history of one seed, then what was violated. Whether all held."""
-    _check(ablation)
-    report = _report(seed, ablation)
+    report = _report(seed, _checked(store, ablation), ablation)
     for text in report.history.lines():
         print(text)  # noqa: T201 - a trace is long: nothing should wrap or colour it
     print(f"trace {report.digest}")  # noqa: T201
@@ -87,29 +88,33 @@ def _numbered(work: tuple[int, str]) -> tuple[int, int, Violation | None]:
     return position, found.seeds, found.violation
 
 
-def _check(ablation: str | None) -> None:
-    if ablation is not None and ablation not in BY_NAME:
-        raise ConfigurationError(f"there is no ablation {ablation!r}; there are: {', '.join(BY_NAME)}")
-
-
-def _report(seed: int, ablation: str | None) -> Report:
+def _checked(store: Store, ablation: str | None) -> Store:
+    """The store to simulate: an ablation brings its own."""
     if ablation is None:
-        return run(seed)
+        return store
+    if ablation not in BY_NAME:
+        raise ConfigurationError(f"there is no ablation {ablation!r}; there are: {', '.join(BY_NAME)}")
+    return BY_NAME[ablation].store
+
+
+def _report(seed: int, store: Store, ablation: str | None) -> Report:
+    if ablation is None:
+        return run(seed, store)
     with BY_NAME[ablation].patch():
-        return run(seed)
+        return run(seed, store)
 
 
-def _explain(console: Console, outcome: Outcome, ablation: str | None) -> None:
+def _explain(console: Console, outcome: Outcome, store: Store, ablation: str | None) -> None:
     """The first failure in detail: the properties, the events before it, and how to see it again."""
     for violation in outcome.violations:
         text = f"{violation.prop}, {PROPERTIES[violation.prop]}: {violation}"
         console.print(text, markup=False, highlight=False)
     at = outcome.violations[0].at
-    events = _report(outcome.seed, ablation).history.events
+    events = _report(outcome.seed, store, ablation).history.events
     before = [event for event in events if at < 0 or event.at <= at]
     for event in before[-LAST_EVENTS:]:
         console.print(line(event), markup=False, highlight=False, soft_wrap=True)
-    also = "" if ablation is None else f" --ablation {ablation}"
+    also = f" --ablation {ablation}" if ablation is not None else "" if store is Store.SQLITE else f" --store {store}"
     console.print(f"\nthe same again, whole: mainspring simulate --trace {outcome.seed}{also}", soft_wrap=True)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from mainspring.testing.simulation.ablations import BY_NAME, Ablation
 from mainspring.testing.simulation.judging.verdict import Violation
 from mainspring.testing.simulation.schedule import run
+from mainspring.testing.simulation.storage import Store
 
 MOST_SEEDS = 200
 """An ablation that this many schedules don't find counts as unseen."""
@@ -34,9 +35,11 @@ class Found:
     violation: Violation | None
 
 
-def outcomes(seeds: Sequence[int], *, cores: int, ablation: str | None = None) -> Iterator[Outcome]:
+def outcomes(
+    seeds: Sequence[int], *, cores: int, store: Store = Store.SQLITE, ablation: str | None = None
+) -> Iterator[Outcome]:
     """Live through all of *seeds*, in no particular order if there are several cores."""
-    work = [(seed, ablation) for seed in seeds]
+    work = [(seed, store, ablation) for seed in seeds]
     if cores == 1:
         yield from map(_outcome, work)
         return
@@ -48,7 +51,7 @@ def find(ablation: Ablation, most: int = MOST_SEEDS) -> Found:
     """Try seed after seed, from 1, until one sees the defect."""
     with ablation.patch():
         for seed in range(1, most + 1):
-            violations = run(seed).violations
+            violations = run(seed, ablation.store).violations
             if violations:
                 return Found(ablation, seed, violations[0])
     return Found(ablation, most, None)
@@ -59,9 +62,9 @@ def find_by_name(name: str) -> Found:
     return find(BY_NAME[name])
 
 
-def _outcome(work: tuple[int, str | None]) -> Outcome:
-    seed, ablation = work
+def _outcome(work: tuple[int, Store, str | None]) -> Outcome:
+    seed, store, ablation = work
     patch: AbstractContextManager[Any] = nullcontext() if ablation is None else BY_NAME[ablation].patch()
     with patch:
-        report = run(seed)
+        report = run(seed, store)
     return Outcome(seed, report.digest, report.steps, report.runs, report.violations)

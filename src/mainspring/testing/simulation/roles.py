@@ -13,9 +13,9 @@ from mainspring.services.pruner import Pruner
 from mainspring.services.rescuer import Rescuer
 from mainspring.services.ticker import Ticker
 from mainspring.testing.simulation.handlers import Effects, ObservedTasks, registry_of
-from mainspring.testing.simulation.network import Network, Remote
 from mainspring.testing.simulation.ports import ProcessClock, SeededRandom, Signalling
 from mainspring.testing.simulation.process import Process
+from mainspring.testing.simulation.storage import Storage
 from mainspring.worker.settings import WorkerPorts, WorkerSettings
 from mainspring.worker.worker import Worker
 
@@ -27,13 +27,13 @@ TTL = timedelta(seconds=6)
 class Surroundings:
     """What every process finds outside itself."""
 
-    network: Network
+    storage: Storage
     signalling: Signalling
     effects: Effects
 
     def port(self, process: Process, name: str) -> Any:
         """A port of the store."""
-        return Remote(self.network, process, name)
+        return self.storage.port(process, name)
 
 
 async def work(process: Process, around: Surroundings, journal: Journal) -> None:

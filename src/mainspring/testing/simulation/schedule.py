@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import structlog
 
-from mainspring.adapters.sqlite.rows import to_micros
 from mainspring.domain.reschedule import paused
 from mainspring.ports.work import Release
 from mainspring.testing.simulation.history import History
@@ -16,8 +15,9 @@ from mainspring.testing.simulation.judging import ending
 from mainspring.testing.simulation.judging.journal import JournalJudge
 from mainspring.testing.simulation.judging.locks import locks_exclude
 from mainspring.testing.simulation.judging.replay import Replay
-from mainspring.testing.simulation.judging.rows import Rows, read
+from mainspring.testing.simulation.judging.rows import Rows
 from mainspring.testing.simulation.judging.verdict import Violation
+from mainspring.testing.simulation.storage import Store
 from mainspring.testing.simulation.universe import Stuck
 from mainspring.testing.simulation.world import World
 
@@ -26,8 +26,6 @@ ON_TIME_AFTER = 15.0
 """Seconds after healing by which every timetable must have caught up."""
 QUIET_AFTER = 240.0
 """Seconds after healing by which everything must be done: longer than the longest backstop and all retries."""
-PATIENCE = 3_000_000
-"""Microseconds that a moment may be late in a healthy world."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +40,10 @@ class Report:
     history: History
 
 
-def run(seed: int) -> Report:
+def run(seed: int, store: Store = Store.SQLITE) -> Report:
     """Live through the schedule of this seed and judge it."""
     with _quietly():
-        world = World(seed)
+        world = World(seed, store)
         try:
             violations, runs = _live(world)
         finally:
@@ -60,7 +58,7 @@ def _live(world: World) -> tuple[list[Violation], int]:
         world.universe.run_until(FAULTS_UNTIL)
         world.heal()
         world.universe.run_until(FAULTS_UNTIL + ON_TIME_AFTER)
-        violations += ending.timetables_are_on_time(_rows(world))
+        violations += ending.timetables_are_on_time(world.storage.rows())
         rows = _settle_down(world)
     except Stuck as error:
         return [Violation("liveness", str(error))], 0
@@ -72,16 +70,16 @@ def _live(world: World) -> tuple[list[Violation], int]:
 def _settle_down(world: World) -> Rows:
     """Wait until nothing is left to do, while a keeper pauses every standing job and lets go what is held."""
     while True:
-        rows = _rows(world)
+        rows = world.storage.rows()
         clients_done = not any(client.alive for client in world.clients)
         if (clients_done and not rows.live) or world.universe.time >= FAULTS_UNTIL + QUIET_AFTER:
             return rows
         for job in rows.active_jobs:
-            record = world.ask("views.job", job)
-            world.ask("timetable.save", paused(record.job), record.job, ())
+            record = world.storage.ask("views.job", job)
+            world.storage.ask("timetable.save", paused(record.job), record.job, ())
         for run, row in rows.live.items():
             if row.held:
-                world.ask("work.steer", run, Release())
+                world.storage.ask("work.steer", run, Release())
         world.universe.run_until(world.universe.time + 2.0)
 
 
@@ -98,10 +96,6 @@ def _judge(history: History, rows: Rows) -> list[Violation]:
         *ending.figures_equal_rows(rows),
         *ending.everything_due_is_done(rows),
     ]
-
-
-def _rows(world: World) -> Rows:
-    return read(world.store, to_micros(world.clock.now()), PATIENCE)
 
 
 @contextmanager

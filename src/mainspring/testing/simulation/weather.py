@@ -3,10 +3,13 @@
 Not every schedule has every fault. Where all are always on, the frequent ones hide what the rare ones would show.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-_CHANCES = (0.0, 0.0, 0.02, 0.08, 0.2)
+CHANCES = (0.0, 0.0, 0.02, 0.08, 0.2)
+FAIRER_CHANCES = (0.0, 0.0, 0.005, 0.02, 0.05)
+"""For calls of which many make up one verb: else hardly any verb would come to its end."""
 _SHORTEST, _LONGEST = 0.0002, 0.003
 
 
@@ -25,9 +28,9 @@ class Trip:
 class Weather:
     """The faults of the network and of the store, until they end."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, chances: Sequence[float] = CHANCES) -> None:
         self._random = random
-        self._lost, self._unheard, self._late = (random.choice(_CHANCES) for _ in range(3))
+        self._lost, self._unheard, self._late = (random.choice(chances) for _ in range(3))
         self.signals_lost = random.choice((0.0, 0.0, 0.2, 1.0))
         self._slowness = random.choice((1.0, 1.0, 10.0, 100.0))
         self.mean_calm = random.choice((2.0, 4.0, 8.0))
@@ -57,5 +60,20 @@ class Weather:
         if draw < self._lost + self._unheard:
             return Trip(arrives, None, gives_up)
         if draw < self._lost + self._unheard + self._late:
-            return Trip(gives_up + 20.0 * self._random.random() ** 2, None, gives_up)
+            return Trip(self._late_arrival(gives_up), None, gives_up)
         return Trip(arrives, answer, 0.0)
+
+    def bad_trip(self) -> Trip:
+        """What becomes of a call among others that go wrong: all but one of them may go well."""
+        arrives, answer = self.latency(), self.latency()
+        gives_up = arrives + answer + 2.0 * self._random.random()
+        fates = (
+            Trip(None, None, gives_up),
+            Trip(arrives, None, gives_up),
+            Trip(self._late_arrival(gives_up), None, gives_up),
+            Trip(arrives, answer, 0.0),
+        )
+        return self._random.choice(fates)
+
+    def _late_arrival(self, gives_up: float) -> float:
+        return gives_up + 20.0 * self._random.random() ** 2

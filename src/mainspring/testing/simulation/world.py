@@ -1,20 +1,18 @@
 """A small cluster and its life: processes that come and go around one store, first in bad weather, then healed."""
 
 from random import Random
-from typing import Any
 
-from mainspring.adapters.sqlite.store import SqliteStore
 from mainspring.ports.journal import Note
 from mainspring.testing.simulation.chaos import Chaos
 from mainspring.testing.simulation.client import Client
 from mainspring.testing.simulation.handlers import Effects
 from mainspring.testing.simulation.history import Happened, History
-from mainspring.testing.simulation.network import Network, finish
 from mainspring.testing.simulation.ports import Signalling, SimulatedJournal, StoreClock
 from mainspring.testing.simulation.process import Process
 from mainspring.testing.simulation.roles import Surroundings, schedule, work
+from mainspring.testing.simulation.storage import SqliteStorage, Storage, Store
 from mainspring.testing.simulation.universe import Universe
-from mainspring.testing.simulation.weather import Weather
+from mainspring.testing.simulation.weather import CHANCES, FAIRER_CHANCES, Weather
 from mainspring.testing.simulation.workload import Ledger, Workload
 
 _LONGEST_ABSENCE = 12.0
@@ -24,19 +22,18 @@ _GONE_FOR_GOOD = 0.3
 class World:
     """Everything of one schedule."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, store: Store) -> None:
         self.seed = seed
         self.universe = Universe(self._stream("order"))
         self.history = History()
-        self.weather = Weather(self._stream("weather"))
+        self.weather = Weather(self._stream("weather"), CHANCES if store is Store.SQLITE else FAIRER_CHANCES)
         self.clock = StoreClock(self.universe)
-        self.store: SqliteStore = finish(SqliteStore.open(":memory:", clock=self.clock, inline=True))
-        self.network = Network(self.universe, self.weather, self.history, self.store, self.clock)
+        self.storage = self._build(store)
         self.servants: dict[str, Process] = {}
         """The newest life of every worker and scheduler."""
         self.clients: list[Process] = []
         self._around = Surroundings(
-            network=self.network,
+            storage=self.storage,
             signalling=Signalling(self.universe, self.weather, self._stream("signals").random),
             effects=Effects(),
         )
@@ -54,24 +51,26 @@ class World:
         for process in self.servants.values():
             process.relieve()
         self.weather.clear_up()
-
-    def ask(self, verb: str, *arguments: Any) -> Any:
-        """Have the store carry out a verb at once, as somebody whom no fault can touch."""
-        answer = self.network.apply("keeper", verb, arguments, {})
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        self.storage.heal((*self.servants.values(), *self.clients))
 
     def end(self) -> None:
         """Clear everything away."""
         for process in (*self.servants.values(), *self.clients):
             process.alive = False
         self.universe.end()
-        finish(self.store.close())
+        self.storage.end()
 
     def say(self, who: str, what: str) -> None:
         """Note what happened to somebody."""
         self.history.record(Happened(self.universe.time, who, what))
+
+    def _build(self, store: Store) -> Storage:
+        around = self.universe, self.weather, self.history, self.clock
+        if store is Store.SQLITE:
+            return SqliteStorage(*around)
+        from mainspring.testing.simulation.cassandra.storage import CassandraStorage  # noqa: PLC0415 - only if needed
+
+        return CassandraStorage(*around, self._stream("nodes"))
 
     def _populate(self, random: Random) -> None:
         workers = random.choice((1, 2, 2, 3))

@@ -35,6 +35,9 @@ class Replay:
             "work.discard": self._discarded,
             "timetable.fire": self._fired,
             "timetable.save": self._saved,
+            "timetable.store": self._stored,
+            "work.believed": self._believed,
+            "work.obeyed": self._obeyed,
             "sessions.open": self._opened,
             "sessions.close": self._closed,
             "sessions.bury": self._buried,
@@ -117,6 +120,21 @@ class Replay:
         skips: Sequence[Skip] = rest[0] if rest else ()
         self.jobs[expected.id].saved(event.answer, expected, skips, self._object)
         self._skipped(skips)
+
+    def _stored(self, event: Applied) -> None:
+        [run] = event.arguments
+        if run not in self.runs:
+            self._object("P2", f"run {run.hex[-6:]} was stored although no moment of its job was decided to have one")
+
+    def _believed(self, event: Applied) -> None:
+        _, run = event.arguments
+        self._object("P3", f"somebody was told that his result of {run.hex[-6:]} was accepted, and it wasn't")
+
+    def _obeyed(self, event: Applied) -> None:
+        run, order = event.arguments
+        model = self.runs.get(run)
+        if isinstance(order, Cancel) and model is not None and not (model.flagged or model.state.terminal):
+            self._object("P9", f"somebody was told that {model.name} was cancelled, and it wasn't")
 
     def _skipped(self, skips: Sequence[Skip]) -> None:
         self.skips.update(fired_run_id(skip.job_id, skip.first) for skip in skips)
