@@ -145,11 +145,8 @@ class CassandraCluster:
             )
             for number, address in enumerate(addresses)
         ]
-
-    @property
-    def folder(self) -> ServerFolder:
-        """That of the first node: who shares a cluster holds it by this one."""
-        return self.nodes[0].folder
+        self.folder: ServerFolder = self.nodes[0].folder
+        """Who shares a cluster, which is then of one node, holds it by this one."""
 
     def url(self, keyspace: str = "mainspring") -> str:
         """Where clients find *keyspace* on this cluster, replicated as well as it can be."""

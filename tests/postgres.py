@@ -44,7 +44,7 @@ def postgres_administration(request: pytest.FixtureRequest, tmp_path_factory: py
         yield os.environ[EXISTING]
         return
     request.getfixturevalue("postgres_wheel")
-    with shared(_folder_of_the_run(tmp_path_factory) / "postgres.json", lambda: PostgresServer(SETTINGS)) as url:
+    with shared(folder_of_the_run(tmp_path_factory) / "postgres.json", lambda: PostgresServer(SETTINGS)) as url:
         yield url
 
 
@@ -67,6 +67,7 @@ def postgres_server(request: pytest.FixtureRequest) -> Iterator[PostgresServer]:
         yield server
 
 
-def _folder_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers of the run have in common."""
     own = tmp_path_factory.getbasetemp()
     return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
