@@ -25,6 +25,7 @@ PARTS: Mapping[Part, tuple[str, str]] = {
     Part.WORKER: ("Worker", "What executes runs."),
     Part.SCHEDULER: ("Scheduler", "What fires schedules and keeps the store tidy."),
     Part.LOG: ("Log", "Log lines go to the standard error."),
+    Part.TRACES: ("Traces", "Spans go out by OTLP over HTTP, configured by OpenTelemetry's own `OTEL_…` variables."),
 }
 
 SETTINGS_HEAD = f"""\

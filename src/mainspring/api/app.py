@@ -31,6 +31,7 @@ from mainspring.api.schedules import schedules_router
 from mainspring.api.services import Services
 from mainspring.api.submitting import SubmitJob, batch_router
 from mainspring.api.timeline import timeline_router
+from mainspring.api.tracing import Traced
 from mainspring.version import __version__
 
 
@@ -82,6 +83,8 @@ def create_probes(ports: ApiPorts) -> FastAPI:
 def _observe(app: FastAPI, ports: ApiPorts) -> None:
     """Around everything else: what is refused is counted, too."""
     app.add_middleware(Counting, measurements=ports.measurements, clock=ports.clock, tracing=ports.tracing)
+    if ports.tracing.enabled:
+        app.add_middleware(Traced, tracing=ports.tracing)
 
 
 def _native(services: Services) -> APIRouter:

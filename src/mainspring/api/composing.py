@@ -44,7 +44,7 @@ class Pattern:
         """The pattern of *request*; InvalidSchedule or Invalid if it makes no sense."""
         return cls(request, timing_of(request), timedelta(milliseconds=request.timeout_ms), _retry_of(request))
 
-    def task(self, payload: bytes, lane: Lane) -> Task:
+    def task(self, payload: bytes, lane: Lane, trace: str | None = None) -> Task:
         """What to execute, with the payload inline."""
         request = self.request
         return Task(
@@ -54,6 +54,7 @@ class Pattern:
             priority=request.priority,
             timeout=self.timeout,
             retry=self.retry,
+            trace=trace,
         )
 
 
@@ -67,18 +68,19 @@ def compose(
     now: datetime,
     random_bits: int,
     at_start: bool = False,
+    trace: str | None = None,
 ) -> NewRun | NewJob:
     """What to store, with the payload inline.
 
-    A standing job begins with its schedule's first moment, or *at_start* with its start.
+    A standing job begins with its schedule's first moment, or *at_start* with its start. A one-shot goes on with
+    *trace*; the runs of a standing job have traces of their own.
     """
     request, timing = pattern.request, pattern.timing
-    task = pattern.task(payload, lane)
     identity = new_job_id(now, random_bits)
     if timing.due is None:
         job = Job(
             id=identity,
-            task=task,
+            task=pattern.task(payload, lane),
             created_at=now,
             updated_at=now,
             owner=owner,
@@ -91,7 +93,7 @@ def compose(
     return NewRun(
         id=RunId(identity),
         job_id=identity,
-        task=task,
+        task=pattern.task(payload, lane, trace),
         due=timing.due,
         owner=owner,
         project=request.project_id,

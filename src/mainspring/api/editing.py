@@ -128,10 +128,10 @@ class Editing:
 
     async def _task(self, pattern: Pattern, payload: bytes | None, current: Task, lane: Lane) -> Task:
         if payload is None:
-            return replace(pattern.task(current.payload, lane), blob=current.blob)
+            return replace(pattern.task(current.payload, lane, current.trace), blob=current.blob)
         if len(payload) <= MAX_INLINE:
-            return pattern.task(payload, lane)
-        return replace(pattern.task(b"", lane), blob=await self._blobs.put(payload))
+            return pattern.task(payload, lane, current.trace)
+        return replace(pattern.task(b"", lane, current.trace), blob=await self._blobs.put(payload))
 
     async def _remove_standing(self, job: Job) -> bool:
         try:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from mainspring.domain.ids import RunId, derived_run_id
 from mainspring.domain.run import Key, NewRun, Run, State
 from mainspring.errors import KeyConflict, NotFound, WrongState
 from mainspring.ports.time import Clock, Random
+from mainspring.ports.tracing import Tracing
 from mainspring.ports.views import Cursor, DeadFilter, DeadLetter, Views
 from mainspring.ports.work import Added, Addition, Work
 
@@ -22,11 +24,12 @@ _AGAIN = frozenset({State.DEAD, State.CANCELLED})
 class Retrying:
     """Makes new runs of old ones."""
 
-    def __init__(self, *, work: Work, views: Views, clock: Clock, random: Random) -> None:
+    def __init__(self, *, work: Work, views: Views, clock: Clock, random: Random, tracing: Tracing) -> None:
         self._work = work
         self._views = views
         self._clock = clock
         self._random = random
+        self._tracing = tracing
 
     async def retry(self, run: Run, key: str | None) -> tuple[Run, bool]:
         """Run it again as it was; a repeated *key* answers with the first retry, and False."""
@@ -35,7 +38,7 @@ class Retrying:
         distinction = key or f"{self._random.bits(NONCE_BITS):x}"
         body = hashlib.sha256(run.id.bytes).digest()
         idempotency = None if key is None else Key(text=f"retry/{key}", body=body)
-        new = _again(run, distinction, self._clock.now(), idempotency)
+        new = self._traced(_again(run, distinction, self._clock.now(), idempotency))
         [added] = await self._work.add([new])
         if added.kind is Addition.CONFLICT:
             raise KeyConflict(f"the key {key!r} was used to retry another execution; choose another key")
@@ -55,7 +58,7 @@ class Retrying:
 
     async def requeue_all(self, runs: Sequence[Run]) -> Sequence[tuple[Run, bool]]:
         """Run dead letters again, all with one write; one that somebody else has requeued meanwhile isn't repeated."""
-        items = [_requeued(run) for run in runs]
+        items = [self._traced(_requeued(run)) for run in runs]
         answers = await self._work.add(items) if items else ()
         return [
             (await self._stored(new, added), added.kind is Addition.CREATED)
@@ -78,6 +81,10 @@ class Retrying:
         [discarded] = await self._work.discard([run.id])
         if not discarded:
             raise WrongState(f"only a dead letter can be discarded, once; this is {_word(run)}")
+
+    def _traced(self, new: NewRun) -> NewRun:
+        """Within the trace of whoever asks now: that of the old run has ended with it."""
+        return replace(new, task=replace(new.task, trace=self._tracing.current()))
 
     async def _listed(self, run: Run) -> bool:
         just_before = Cursor(before=UUID(int=run.id.int + 1), limit=1)

@@ -26,16 +26,16 @@ class Services:
     def over(cls, ports: ApiPorts) -> "Services":
         """All of them on *ports*."""
         work, timetable, views, blobs = ports.work, ports.timetable, ports.views, ports.blobs
-        clock, random = ports.clock, ports.random
+        clock, random, tracing = ports.clock, ports.random, ports.tracing
         return cls(
             ports=ports,
             submissions=Submissions(
-                work=work, views=views, blobs=blobs, clock=clock, random=random, builtin=ports.builtin
+                work=work, views=views, blobs=blobs, clock=clock, random=random, builtin=ports.builtin, tracing=tracing
             ),
-            steering=Steering(work=work, timetable=timetable, views=views, clock=clock, random=random),
+            steering=Steering(work=work, timetable=timetable, views=views, clock=clock, random=random, tracing=tracing),
             editing=Editing(
                 work=work, timetable=timetable, views=views, blobs=blobs, lanes=Lanes(views, clock, ports.builtin)
             ),
-            retrying=Retrying(work=work, views=views, clock=clock, random=random),
+            retrying=Retrying(work=work, views=views, clock=clock, random=random, tracing=tracing),
             trail=Trail(ports.audit),
         )

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from mainspring.api.finding import allowed, first_run, found_job, live_runs
@@ -14,6 +15,7 @@ from mainspring.domain.run import Key, NewRun, Run
 from mainspring.errors import KeyConflict, NotFound, StoreUnavailable, VersionConflict, WrongState
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
+from mainspring.ports.tracing import Tracing
 from mainspring.ports.views import JobRecord, Views
 from mainspring.ports.work import Addition, Cancel, Effect, Hold, Order, Release, Work
 
@@ -27,12 +29,15 @@ Change = Callable[[Job, datetime], tuple[Job, Sequence[Skip]]]
 class Steering:
     """Orders to jobs, standing ones and one-shots alike; each answers with the job as it was before."""
 
-    def __init__(self, *, work: Work, timetable: Timetable, views: Views, clock: Clock, random: Random) -> None:
+    def __init__(
+        self, *, work: Work, timetable: Timetable, views: Views, clock: Clock, random: Random, tracing: Tracing
+    ) -> None:
         self._work = work
         self._timetable = timetable
         self._views = views
         self._clock = clock
         self._random = random
+        self._tracing = tracing
 
     async def trigger(self, job_id: JobId, key: str | None, check: Check = allowed) -> tuple[Run, bool]:
         """Run the job once now, beside its schedule; a repeated *key* answers with the first run, and False."""
@@ -41,7 +46,7 @@ class Steering:
         run = NewRun(
             id=derived_run_id(job.id, distinction, self._clock.now()),
             job_id=job.id,
-            task=job.task,
+            task=replace(job.task, trace=self._tracing.current()),
             due=timedelta(0),
             owner=job.owner,
             project=job.project,

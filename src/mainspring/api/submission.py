@@ -20,6 +20,7 @@ from mainspring.domain.run import Key, NewRun
 from mainspring.errors import Invalid, KeyConflict
 from mainspring.ports.blobs import Blobs
 from mainspring.ports.time import Clock, Random
+from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.ports.views import Views
 from mainspring.ports.work import Added, Addition, Work
 
@@ -90,13 +91,22 @@ class Submissions:
     """Takes jobs in."""
 
     def __init__(
-        self, *, work: Work, views: Views, blobs: Blobs, clock: Clock, random: Random, builtin: Mapping[str, Lane]
+        self,
+        *,
+        work: Work,
+        views: Views,
+        blobs: Blobs,
+        clock: Clock,
+        random: Random,
+        builtin: Mapping[str, Lane],
+        tracing: Tracing = UNTRACED,
     ) -> None:
         self._work = work
         self._views = views
         self._blobs = blobs
         self._clock = clock
         self._random = random
+        self._tracing = tracing
         self._lanes = Lanes(views, clock, builtin)
         self._adding = Coalescer[Item, Added](work.add)
 
@@ -174,6 +184,7 @@ class Submissions:
             now=self._clock.now(),
             random_bits=self._random.bits(RANDOM_BITS),
             at_start=submission.at_start,
+            trace=self._tracing.current(),
         )
 
     async def _with_payload_aside(self, item: Item, payload: bytes) -> Item:

@@ -146,7 +146,7 @@ class App:
                 yield client
         else:
             async with (
-                opened(self.settings()) as resources,
+                opened(self.settings(), service="mainspring-app") as resources,
                 local_client(resources, owner=self._owner) as client,
             ):
                 yield client

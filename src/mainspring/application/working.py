@@ -12,11 +12,14 @@ from mainspring.wiring.roles import scheduler_roles, worker_role
 from mainspring.wiring.running import declare_schedules
 from mainspring.wiring.settings import Settings
 
+SERVICE = "mainspring-worker"
+"""What traces call this process, unless the environment does."""
+
 
 @asynccontextmanager
 async def running_beside(settings: Settings, application: Application) -> AsyncIterator[None]:
     """Run until the block ends, however it does; a part that fails interrupts the block."""
-    async with opened(settings) as resources:
+    async with opened(settings, service=SERVICE) as resources:
         roles = await _roles(resources, application)
         stop, hurry = asyncio.Event(), asyncio.Event()
         async with asyncio.TaskGroup() as group:
@@ -31,7 +34,7 @@ async def running_beside(settings: Settings, application: Application) -> AsyncI
 async def run_in_foreground(settings: Settings, application: Application) -> None:
     """Run until a signal comes; RuntimeError if a part failed, which the log describes."""
     configure_logging(settings.log_format, settings.log_level)
-    async with opened(settings) as resources:
+    async with opened(settings, service=SERVICE) as resources:
         if await Process().run(await _roles(resources, application)) != 0:
             raise RuntimeError("the worker failed; the log says why")
 

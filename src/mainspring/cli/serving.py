@@ -36,20 +36,20 @@ def serve(
     _run(settings, *Duty, samples=samples)
 
 
-@with_settings(Part.STORE, Part.HTTP, Part.LOG)
+@with_settings(Part.STORE, Part.HTTP, Part.LOG, Part.TRACES)
 def api(settings: Settings) -> None:
     """Run the API alone."""
     _run(settings, Duty.API)
 
 
-@with_settings(Part.STORE, Part.SCHEDULER, Part.HTTP, Part.LOG)
+@with_settings(Part.STORE, Part.SCHEDULER, Part.HTTP, Part.LOG, Part.TRACES)
 def scheduler(settings: Settings) -> None:
     """Run a scheduler alone; with --port it answers probes."""
     _run(settings, Duty.SCHEDULER)
 
 
 @workers.callback(epilog=examples("mainspring worker --app handlers --concurrency 8", "mainspring worker list"))
-@with_settings(Part.STORE, Part.WORKER, Part.HTTP, Part.LOG)
+@with_settings(Part.STORE, Part.WORKER, Part.HTTP, Part.LOG, Part.TRACES)
 def worker(settings: Settings, *, context: typer.Context) -> None:
     """Run a worker alone; with --port it answers probes. `worker list` shows those that are alive."""
     if context.invoked_subcommand is None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from mainspring.api.measurements import Measurements
-from mainspring.domain.ids import BlobId, JobId, Lane, RunId, SessionId
-from mainspring.domain.job import Job, NewJob
+from mainspring.domain.ids import BlobId, Lane, RunId, SessionId
+from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Cancelled, Failed, HandedBack, Lost, Outcome, Settled, Snoozed, Succeeded, Verdict
-from mainspring.domain.plan import Advance, Skip
+from mainspring.domain.plan import Advance
 from mainspring.domain.run import Attempt, NewRun
 from mainspring.errors import StoreError
 from mainspring.ports.audit import Audit
@@ -27,6 +27,7 @@ from mainspring.ports.transactions import Transactions
 from mainspring.ports.upkeep import Upkeep
 from mainspring.ports.views import Views
 from mainspring.ports.work import Added, Claim, Order, Steered, Work
+from mainspring.wiring.forwarding import ForwardingTimetable, ForwardingWork
 from mainspring.wiring.stores import Store
 
 
@@ -62,67 +63,51 @@ class Stopwatch:
             self.measurements.lock_seconds.observe(self._monotonic() - began)
 
 
-class MeasuredWork:
+class MeasuredWork(ForwardingWork):
     """`Work` with its verbs timed."""
 
     def __init__(self, work: Work, stopwatch: Stopwatch) -> None:
-        self._work = work
+        super().__init__(work)
         self._time = stopwatch.operation
 
     async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:
         """As `Work.add`."""
         with self._time("add"):
-            return await self._work.add(items, together=together)
+            return await super().add(items, together=together)
 
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
         """As `Work.claim`."""
         with self._time("claim"):
-            return await self._work.claim(by, lanes, limit)
+            return await super().claim(by, lanes, limit)
 
     async def settle(self, verdicts: Sequence[Verdict]) -> Sequence[Settled]:
         """As `Work.settle`."""
         with self._time("settle"):
-            return await self._work.settle(verdicts)
+            return await super().settle(verdicts)
 
     async def steer(self, run: RunId, order: Order) -> Steered:
         """As `Work.steer`."""
         with self._time("steer"):
-            return await self._work.steer(run, order)
-
-    async def discard(self, runs: Sequence[RunId]) -> Sequence[bool]:
-        """As `Work.discard`."""
-        return await self._work.discard(runs)
-
-    async def hide(self, job: JobId) -> bool:
-        """As `Work.hide`."""
-        return await self._work.hide(job)
-
-    async def next_wake(self, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
-        """As `Work.next_wake`."""
-        return await self._work.next_wake(lanes)
+            return await super().steer(run, order)
 
 
-class MeasuredTimetable:
+class MeasuredTimetable(ForwardingTimetable):
     """`Timetable` with its verbs timed."""
 
     def __init__(self, timetable: Timetable, stopwatch: Stopwatch) -> None:
-        self._timetable = timetable
+        super().__init__(timetable)
         self._time = stopwatch.operation
         self._count = stopwatch.measurements.skips.add
-
-    async def save(self, job: Job, expected: Job, skips: Sequence[Skip] = ()) -> Job:
-        """As `Timetable.save`."""
-        return await self._timetable.save(job, expected, skips)
 
     async def due(self, limit: int) -> Due:
         """As `Timetable.due`."""
         with self._time("due"):
-            return await self._timetable.due(limit)
+            return await super().due(limit)
 
     async def fire(self, advances: Sequence[Advance]) -> Sequence[bool]:
         """As `Timetable.fire`."""
         with self._time("fire"):
-            fired = await self._timetable.fire(advances)
+            fired = await super().fire(advances)
         for advance in (advance for advance, applied in zip(advances, fired, strict=True) if applied):
             for skip in advance.skips:
                 self._count(skip.reason.value)

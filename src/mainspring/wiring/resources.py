@@ -8,11 +8,13 @@ from mainspring.adapters.system.clock import SystemClock
 from mainspring.api.measurements import Measurements
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
+from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.ports.work import Work
 from mainspring.wiring.measuring import MeasuredStore
 from mainspring.wiring.settings import Settings
 from mainspring.wiring.stores import Store, open_exchange, open_store
 from mainspring.wiring.switchboard import Switchboard
+from mainspring.wiring.tracing import open_tracing, traced_store
 from mainspring.wiring.waking import Waker, WakingTimetable, WakingWork
 
 
@@ -29,6 +31,7 @@ class Resources:
         switchboard: Switchboard,
         waker: Waker,
         measurements: Measurements,
+        tracing: Tracing,
         closing: AsyncExitStack,
     ) -> None:
         self.settings = settings
@@ -37,6 +40,7 @@ class Resources:
         self.random = random
         self.measurements = measurements
         """What the roles of this process measure."""
+        self.tracing = tracing
         self.work: Work = WakingWork(store.work, views=store.views, waker=waker, clock=clock)
         self.timetable: Timetable = WakingTimetable(store.timetable, waker=waker)
         self.switchboard = switchboard
@@ -47,9 +51,13 @@ class Resources:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Resources]:
-    """Open everything, and close it in the opposite order whatever happens."""
+async def opened(settings: Settings, *, service: str | None = None) -> AsyncIterator[Resources]:
+    """Open everything, and close it in the opposite order whatever happens.
+
+    Only a *service*, which goes on for long, is traced if the settings say so; the name is for those who look.
+    """
     async with AsyncExitStack() as closing:
+        tracing = await open_tracing(service, closing) if settings.tracing and service is not None else UNTRACED
         clock, random = SystemClock(), SystemRandom()
         # First, because this is what finds out that a pooler stands before the store.
         switchboard = Switchboard(await open_exchange(settings.store_url, random=random, closing=closing), closing)
@@ -57,6 +65,8 @@ async def opened(settings: Settings) -> AsyncIterator[Resources]:
         closing.push_async_callback(opened_store.close)
         measurements = Measurements()
         store = MeasuredStore.over(opened_store, measurements, clock)
+        if tracing.enabled:
+            store = traced_store(store, tracing, clock)
         waker = Waker(await switchboard.sender())
         closing.push_async_callback(waker.close)
         yield Resources(
@@ -67,5 +77,6 @@ async def opened(settings: Settings) -> AsyncIterator[Resources]:
             switchboard=switchboard,
             waker=waker,
             measurements=measurements,
+            tracing=tracing,
             closing=closing,
         )

@@ -22,16 +22,21 @@ log = structlog.get_logger("mainspring.process")
 async def run_process(settings: Settings, duties: Collection[Duty], *, samples: bool = False) -> int:
     """Fulfil *duties* until told to stop, and return the exit code."""
     configure_logging(settings.log_format, settings.log_level)
-    async with opened(settings) as resources:
+    async with opened(settings, service=_service(duties)) as resources:
         process = Process()
         roles = await _roles(resources, process, duties)
         if Duty.WORKER in duties:
             await declare_schedules(resources, load_apps(settings.apps))
         if samples:
             await add_samples(resources)
-        _collect_seldom()
+        collect_seldom()
         log.info("process.started", roles=list(duties), store=settings.shown_store)
         return await process.run(roles)
+
+
+def _service(duties: Collection[Duty]) -> str:
+    """What traces call this process, unless the environment does."""
+    return f"mainspring-{next(iter(duties))}" if len(duties) == 1 else "mainspring"
 
 
 async def declare_schedules(resources: Resources, applications: Sequence[Application]) -> None:
@@ -42,7 +47,7 @@ async def declare_schedules(resources: Resources, applications: Sequence[Applica
             await declare(client, declared)
 
 
-def _collect_seldom() -> None:
+def collect_seldom() -> None:
     """What was made so far stays, and a batch makes many objects without a cycle: looking through them is wasted."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

@@ -28,6 +28,7 @@ class Part(StrEnum):
     WORKER = "worker"
     SCHEDULER = "scheduler"
     LOG = "log"
+    TRACES = "traces"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

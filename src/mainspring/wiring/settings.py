@@ -196,6 +196,9 @@ class Settings:
         "LOG_LEVEL",
         "The least important log lines to show.",
     )
+    tracing: bool = setting(
+        Part.TRACES, SWITCH, False, "TRACING", "Send traces to where OTEL_EXPORTER_OTLP_ENDPOINT says."
+    )
 
     origins: Mapping[str, str] = field(default_factory=dict)
     """The flag or variable that each setting came from; one that isn't here has its default."""

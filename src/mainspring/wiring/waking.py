@@ -5,19 +5,19 @@ answer never waits for it, and if it is lost, a poll finds the work a moment lat
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from mainspring.domain.ids import JobId, Lane, RunId, SessionId
+from mainspring.domain.ids import Lane, RunId
 from mainspring.domain.job import Job, NewJob
-from mainspring.domain.outcome import Settled, Verdict
-from mainspring.domain.plan import Advance, Skip
+from mainspring.domain.plan import Skip
 from mainspring.domain.run import NewRun
 from mainspring.ports.signals import TIMETABLE, Signals, lane_topic
 from mainspring.ports.time import Clock
-from mainspring.ports.timetable import Due, Timetable
+from mainspring.ports.timetable import Timetable
 from mainspring.ports.views import Views
-from mainspring.ports.work import Added, Addition, Claim, Edit, Effect, Order, Release, Steered, Work
+from mainspring.ports.work import Added, Addition, Edit, Effect, Order, Release, Steered, Work
+from mainspring.wiring.forwarding import ForwardingTimetable, ForwardingWork
 
 SOON = timedelta(seconds=1)
 """Work that is due later than this is found by a poll or the ticker in time."""
@@ -63,50 +63,30 @@ class Waker:
             self._send(again)
 
 
-class WakingWork:
+class WakingWork(ForwardingWork):
     """`Work` that wakes workers when a run is added or let go, and the planner when a standing job is added."""
 
     def __init__(self, work: Work, *, views: Views, waker: Waker, clock: Clock) -> None:
-        self._work = work
+        super().__init__(work)
         self._views = views
         self._waker = waker
         self._clock = clock
 
     async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:
         """As `Work.add`."""
-        answers = await self._work.add(items, together=together)
+        answers = await super().add(items, together=together)
         stored = [item for item, answer in zip(items, answers, strict=True) if answer.kind is Addition.CREATED]
         self._waker.wake(self._topics(stored))
         return answers
 
-    async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
-        """As `Work.claim`."""
-        return await self._work.claim(by, lanes, limit)
-
-    async def settle(self, verdicts: Sequence[Verdict]) -> Sequence[Settled]:
-        """As `Work.settle`."""
-        return await self._work.settle(verdicts)
-
     async def steer(self, run: RunId, order: Order) -> Steered:
         """As `Work.steer`."""
-        answer = await self._work.steer(run, order)
+        answer = await super().steer(run, order)
         if answer.effect is Effect.DONE and isinstance(order, Release | Edit):
             steered = await self._views.run(run)
             if steered is not None:
                 self._waker.wake([lane_topic(steered.task.lane)])
         return answer
-
-    async def discard(self, runs: Sequence[RunId]) -> Sequence[bool]:
-        """As `Work.discard`."""
-        return await self._work.discard(runs)
-
-    async def hide(self, job: JobId) -> bool:
-        """As `Work.hide`."""
-        return await self._work.hide(job)
-
-    async def next_wake(self, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
-        """As `Work.next_wake`."""
-        return await self._work.next_wake(lanes)
 
     def _topics(self, items: Sequence[NewRun | NewJob]) -> Sequence[str]:
         now = self._clock.now()
@@ -120,23 +100,15 @@ class WakingWork:
         return [*map(lane_topic, lanes), *standing]
 
 
-class WakingTimetable:
-    """`Timetable` that wakes the planner when a standing job is changed."""
+class WakingTimetable(ForwardingTimetable):
+    """`Timetable` that wakes the planner when a standing job is changed; whoever fires wakes the lanes itself."""
 
     def __init__(self, timetable: Timetable, *, waker: Waker) -> None:
-        self._timetable = timetable
+        super().__init__(timetable)
         self._waker = waker
 
     async def save(self, job: Job, expected: Job, skips: Sequence[Skip] = ()) -> Job:
         """As `Timetable.save`."""
-        saved = await self._timetable.save(job, expected, skips)
+        saved = await super().save(job, expected, skips)
         self._waker.wake([TIMETABLE])
         return saved
-
-    async def due(self, limit: int) -> Due:
-        """As `Timetable.due`."""
-        return await self._timetable.due(limit)
-
-    async def fire(self, advances: Sequence[Advance]) -> Sequence[bool]:
-        """As `Timetable.fire`; whoever fires knows the lanes and wakes them."""
-        return await self._timetable.fire(advances)

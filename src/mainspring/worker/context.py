@@ -59,6 +59,7 @@ class Context:
         "_started_at",
         "_text",
         "_tools",
+        "_traceparent",
         "_transcript",
     )
 
@@ -74,6 +75,7 @@ class Context:
         self._text = attempt.task.payload if payload is None else payload
         self._started_at = started_at
         self._tools = tools
+        self._traceparent = attempt.task.trace
         self._parsed: Any = _UNPARSED
         self._cancelled: Cancellation | None = None
         self._transcript: Transcript | None = None
@@ -126,6 +128,11 @@ class Context:
     def deadline(self) -> datetime:
         """When the attempt will be stopped."""
         return (self._started_at or self._attempt.started_at) + self._attempt.task.timeout
+
+    @property
+    def traceparent(self) -> str | None:
+        """The place of this attempt in its trace, as W3C defines it, to be handed on; None if nothing is traced."""
+        return self._traceparent
 
     @property
     def payload_text(self) -> bytes:
@@ -196,6 +203,10 @@ class Context:
     def receive(self, payload: bytes) -> None:
         """Replace a payload that was kept elsewhere; for the worker, before the handler is called."""
         self._text = payload
+
+    def enter(self, traceparent: str | None) -> None:
+        """Name the span that the attempt is within; for the worker, before the handler is called."""
+        self._traceparent = traceparent
 
     def take_printed(self) -> Printed | None:
         """The output so far if it has changed since this was last asked, else None; for the worker."""

@@ -17,7 +17,6 @@ from mainspring.domain.outcome import Cancelled, HandedBack, Outcome
 from mainspring.domain.run import Attempt
 from mainspring.ports.journal import Began
 from mainspring.ports.output import Printed
-from mainspring.worker.calling import Caller
 from mainspring.worker.context import Context, Toolbox
 from mainspring.worker.execution import Cause, Execution
 from mainspring.worker.notebook import Notebook
@@ -25,6 +24,7 @@ from mainspring.worker.printing import Printer
 from mainspring.worker.registry import Registry
 from mainspring.worker.settings import WorkerPorts, WorkerSettings
 from mainspring.worker.settling import Settler
+from mainspring.worker.tracing import caller_for
 
 UNKNOWN_HANDLER_DELAY = timedelta(seconds=5)
 _OWN_TIMER_BELOW = 1.0
@@ -49,7 +49,7 @@ class Executor:
         self._observer = ports.observer
         self._registry = registry
         self._notebook = notebook
-        self._caller = Caller(ports, self._finish)
+        self._caller = caller_for(ports, self._finish)
         self._tools = Toolbox(
             locks=ports.locks, clock=ports.clock, transactions=ports.transactions, printed=printer.note
         )

@@ -37,6 +37,7 @@ def request_for(execution: Execution) -> dict[str, Any]:
             "due_at": attempt.due_at.isoformat(),
             "started_at": attempt.started_at.isoformat(),
             "timeout": attempt.task.timeout.total_seconds(),
+            "trace": None if execution.context is None else execution.context.traceparent,
         },
     }
 
@@ -125,5 +126,5 @@ def _attempt_from(run: dict[str, Any]) -> Attempt:
         started_at=datetime.fromisoformat(run["started_at"]),
         owner=run["owner"],
         project=run["project"],
-        task=Task(handler=run["handler"], timeout=timedelta(seconds=run["timeout"])),
+        task=Task(handler=run["handler"], timeout=timedelta(seconds=run["timeout"]), trace=run["trace"]),
     )

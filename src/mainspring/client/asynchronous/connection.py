@@ -11,6 +11,7 @@ import httpx
 from mainspring.client.concurrency import async_sleep
 from mainspring.client.errors import ClientError, UnexpectedAnswer, Unreachable, error_of
 from mainspring.client.retrying import TRANSIENT, Retrying, problem_of
+from mainspring.client.tracing import add_trace
 
 PREFIX = "/api/v1"
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64)
@@ -117,6 +118,7 @@ class Connection:
         if body is not None:
             content = body if isinstance(body, bytes) else _written(body)
             merged["Content-Type"] = "application/json"
+        add_trace(merged)
         return self._http.build_request(method, PREFIX + path, params=params, content=content, headers=merged)
 
 

@@ -88,6 +88,8 @@ def _json(value: Any) -> bytes:
 
 def _defaults(context: Context, body: bytes) -> Mapping[str, str]:
     defaults = {"idempotency-key": str(context.run_id), "accept-encoding": "identity"}
+    if context.traceparent is not None:
+        defaults["traceparent"] = context.traceparent
     return {**defaults, "content-type": "application/json"} if body else defaults
 
 

@@ -107,7 +107,9 @@ def _variables(fields: Fields) -> Mapping[str, str]:
 
 
 def _identity(context: Context) -> Mapping[str, str]:
+    traced = {} if context.traceparent is None else {"TRACEPARENT": context.traceparent}
     return {
+        **traced,
         "MAINSPRING_RUN_ID": str(context.run_id),
         "MAINSPRING_JOB_ID": str(context.job_id),
         "MAINSPRING_ATTEMPT": str(context.attempt),
