@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, cast
-from uuid import UUID
 
 from mainspring.adapters.cassandra.layout import home_of, instant, micros, span_of
 from mainspring.adapters.cassandra.rows import Row, Value
+from mainspring.adapters.cassandra.values import number
 from mainspring.domain.ids import BlobId, Fence, JobId, Lane, RunId, SessionId, Version
 from mainspring.domain.retry import DEFAULT_RETRY, Backoff, RetryPolicy
 from mainspring.domain.run import Attempt, NewRun, Origin, Run, State
@@ -133,24 +133,9 @@ def attempt_of(row: Row) -> Attempt:
     )
 
 
-def identity_of(row: Row) -> UUID:
-    """The id of a run's row."""
-    return cast("UUID", row["id"])
-
-
-def number_of(row: Row, column: str) -> int:
-    """A column that is always a number."""
-    return cast("int", row[column])
-
-
-def text_of(row: Row, column: str) -> str:
-    """A column that is always text."""
-    return cast("str", row[column])
-
-
 def state_of(row: Row) -> State:
     """The state of a run's row."""
-    return State(number_of(row, "state"))
+    return State(number(row, "state"))
 
 
 def _columns(row: Row) -> Mapping[str, Any]:

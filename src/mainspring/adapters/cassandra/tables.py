@@ -51,6 +51,7 @@ RUN: Final = Table(
         "due_at": BIGINT,
         "state": INT,
         "wake_at": BIGINT,
+        "indexed_at": BIGINT,
         "held_wake": BIGINT,
         "version": INT,
         "fence": INT,
@@ -81,6 +82,7 @@ RUN: Final = Table(
             "due_at",
             "state",
             "wake_at",
+            "indexed_at",
             "held_wake",
             "version",
             "fence",
@@ -114,7 +116,7 @@ SLOT: Final = Table(
 
 DUE: Final = Table(
     name="due",
-    comment="Index: waiting runs by the minute of their wake time, or of the write if that has passed; `since` is exact.",
+    comment="Index: waiting runs by when they wake, or were written if that was later; `since` is the wake time.",
     partition={"shard": INT, "lane": TEXT, "slot": BIGINT},
     clustering={"wake_at": BIGINT, "id": UUID, "fence": INT},
     columns={"priority": INT, "owner": TEXT, "since": BIGINT},

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from mainspring.adapters.cassandra.layout import month_at, slot_of
-from mainspring.adapters.cassandra.records import number_of
 from mainspring.adapters.cassandra.rows import Put, Value
 from mainspring.adapters.cassandra.table import Table
 from mainspring.adapters.cassandra.tables import DUE_SLOT, OWNER, REVISIT, SLOT
+from mainspring.adapters.cassandra.values import number
 
 _RECENT = 2
 """Minutes. A directory's entries are removed only once their minute is long over; older ones are always written."""
@@ -61,5 +61,5 @@ def _entry(put: Put) -> _Entry | None:
 
 def _recent(put: Put, now: int) -> bool:
     if put.table is OWNER:
-        return number_of(put.row, "month") >= month_at(now)
-    return number_of(put.row, _MINUTES[put.table]) >= slot_of(now) - _RECENT
+        return number(put.row, "month") >= month_at(now)
+    return number(put.row, _MINUTES[put.table]) >= slot_of(now) - _RECENT
