@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import assert_never
 
+from mainspring.domain.hot import hot
 from mainspring.domain.ids import BlobId, Fence, RunId, SessionId
 from mainspring.domain.retry import MAX_LOSSES
 from mainspring.domain.run import Attempt, State
@@ -82,7 +83,7 @@ class Settled(StrEnum):
     """Somebody else has taken the run since; nothing changed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@hot
 class Verdict:
     """What a run's row says once this is settled; applied only where the fence is still the one named here."""
 

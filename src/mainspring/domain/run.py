@@ -6,6 +6,7 @@ from enum import IntEnum, StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from mainspring.domain.hot import hot
 from mainspring.domain.ids import (
     DEFAULT_OWNER,
     DEFAULT_PROJECT,
@@ -80,7 +81,7 @@ class Key:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@hot
 class NewRun:
     """A run to be stored. With `id == job_id` it is a one-shot job: the same row is the job and its first run."""
 
@@ -104,7 +105,7 @@ class NewRun:
         return self.id.bytes == self.job_id.bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@hot
 class Attempt:
     """A run in a worker's hands, complete: enough to execute it and to judge what came of it."""
 
