@@ -162,26 +162,42 @@ def test_a_folder_that_cannot_be_made_is_a_matter_of_configuration(tmp_path: Pat
         FileJournal(tmp_path / "file" / "journal", "worker-1")
 
 
-def test_a_write_that_does_not_fit_leaves_nothing_behind(journal: FileJournal, monkeypatch: pytest.MonkeyPatch) -> None:
+def refuse_space(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_notes_that_do_not_fit_leave_nothing_behind(journal: FileJournal, monkeypatch: pytest.MonkeyPatch) -> None:
     journal.append(some_notes())
-    write = os.write
-    monkeypatch.setattr("mainspring.adapters.files.journal.os.write", lambda file, data: write(file, data[:5]))
-    with pytest.raises(StoreFull):
-        journal.append(some_notes())
+    monkeypatch.setattr("mainspring.adapters.files.journal._reserve", refuse_space)
+    journal.append(some_notes())  # there is room for these: it was asked for before
+    with pytest.raises(StoreFull, match="No space left"):
+        journal.append(many_notes())
     monkeypatch.undo()
+    journal.append(many_notes())
+    assert list(journal.replay()) == some_notes() * 2 + many_notes()
+
+
+def test_a_rewrite_that_does_not_fit_leaves_the_notes_as_they_are(
+    journal: FileJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal.append(some_notes())
+    monkeypatch.setattr("mainspring.adapters.files.journal._reserve", refuse_space)
+    with pytest.raises(StoreFull, match="No space left"):
+        journal.rewrite([])
     journal.append(some_notes())
     assert list(journal.replay()) == some_notes() * 2
 
 
-def test_a_full_disk_is_told_in_our_words(journal: FileJournal, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> int:
-        raise OSError(28, "No space left on device")
+def test_the_disk_is_asked_for_all_that_may_be_written(journal: FileJournal, tmp_path: Path) -> None:
+    journal.append(many_notes())
+    file = (tmp_path / "worker-1.journal").stat()
+    assert file.st_size > journal.size
+    assert file.st_blocks * 512 >= file.st_size  # which is what the field counts in
 
-    monkeypatch.setattr("mainspring.adapters.files.journal.os.write", refuse)
-    with pytest.raises(StoreFull, match="No space left"):
-        journal.append(some_notes())
-    with pytest.raises(StoreFull):
-        journal.rewrite(some_notes())
+
+def many_notes() -> list[Note]:
+    """More than the journal has room for at first."""
+    return [Opened(SessionId(number)) for number in range(100_000)]
 
 
 def test_a_rewrite_that_cannot_open_its_file_says_so(tmp_path: Path, journal: FileJournal) -> None:
