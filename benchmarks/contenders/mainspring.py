@@ -24,6 +24,7 @@ from mainspring.wiring.logging import configure_logging
 from mainspring.wiring.process import Role
 from mainspring.wiring.resources import Resources, opened
 from mainspring.wiring.roles import scheduler_roles, worker_role
+from mainspring.wiring.running import collect_seldom
 from mainspring.wiring.settings import Settings
 from mainspring.worker.heartbeat import BEATS_PER_TTL
 
@@ -68,6 +69,7 @@ class MainspringContender:
         )
         self._loop = LoopThread()
         self._resources = self._loop.do(self._stack.enter_async_context(opened(settings)))
+        collect_seldom()  # as every process of ours does
 
     def work(self) -> None:
         self._loop.do(self._start_roles())
