@@ -8,7 +8,7 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import Processor
 
-_QUIET = ("uvicorn.access", "uvicorn.error", "asyncio")
+_QUIET = ("uvicorn.access", "uvicorn.error", "asyncio", "cassandra")
 """Loggers that say nothing below a warning: a line per request helps nobody, and we log our own start and end."""
 
 

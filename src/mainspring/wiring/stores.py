@@ -121,13 +121,41 @@ async def _hub_of_postgresql(url: str, random: Random, closing: AsyncExitStack) 
     return open_signals
 
 
+async def _open_cassandra(url: str, clock: Clock, random: Random) -> Store:
+    from mainspring.adapters.cassandra.store import CassandraStore  # noqa: PLC0415
+
+    return await CassandraStore.open(url, clock=clock, random=random)
+
+
+async def _hub_of_cassandra(url: str, random: Random, closing: AsyncExitStack) -> Exchange:
+    from mainspring.adapters.cassandra.address import address  # noqa: PLC0415
+    from mainspring.adapters.cassandra.cql import CqlRows  # noqa: PLC0415
+    from mainspring.adapters.cassandra.migrate import open_driver  # noqa: PLC0415
+    from mainspring.adapters.cassandra.signals import CassandraHub  # noqa: PLC0415
+    from mainspring.adapters.system.clock import SystemClock  # noqa: PLC0415
+
+    clock = SystemClock()
+    driver, _ = await open_driver(address(url), clock)
+    closing.push_async_callback(driver.close)
+    hub = await CassandraHub.open(CqlRows(driver), clock=clock, random=random)
+    closing.push_async_callback(hub.close)
+
+    async def open_signals(listening: bool) -> OpenSignals:
+        return hub.subscribe() if listening else hub.sender()
+
+    return open_signals
+
+
 _POSTGRESQL = Scheme(open=_open_postgresql, exchange=_hub_of_postgresql, extra="postgresql")
+_CASSANDRA = Scheme(open=_open_cassandra, exchange=_hub_of_cassandra, extra="cassandra")
 
 SCHEMES: Final[Mapping[str, Scheme]] = MappingProxyType(
     {
         "sqlite": Scheme(open=_open_sqlite, exchange=_folder_of_sqlite),
         "postgresql": _POSTGRESQL,
         "postgres": _POSTGRESQL,
+        "cassandra": _CASSANDRA,
+        "scylla": _CASSANDRA,
     }
 )
 
