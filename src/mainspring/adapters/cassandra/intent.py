@@ -12,8 +12,8 @@ from functools import reduce
 from typing import Any
 from uuid import UUID
 
-from mainspring.adapters.cassandra.listing import Entry
 from mainspring.adapters.cassandra.layout import home_of, micros
+from mainspring.adapters.cassandra.listing import Entry
 from mainspring.adapters.cassandra.records import new_row
 from mainspring.adapters.cassandra.rows import Row, Value
 from mainspring.adapters.cassandra.table import Kind
