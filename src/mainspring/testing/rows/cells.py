@@ -1,6 +1,6 @@
 """Partitions as a wide-column store keeps them: cells with timestamps, row markers, tombstones over ranges."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,11 +62,14 @@ class Partition:
 
     def read(self, span: Span) -> Iterator[tuple[Key, Row]]:
         """The rows that exist in *span*, by key."""
-        for key in sorted(self.rows, key=lambda key: tuple(map(_comparable, key))):
-            if covers(span, key):
-                row = self.row(key)
-                if row is not None:
-                    yield key, row
+        return self.rows_of(key for key in self.rows if covers(span, key))
+
+    def rows_of(self, keys: Iterable[Key]) -> Iterator[tuple[Key, Row]]:
+        """The rows that exist among *keys*, by key."""
+        for key in sorted(keys, key=_order):
+            row = self.row(key)
+            if row is not None:
+                yield key, row
 
     def row(self, key: Key) -> Mapping[str, Value] | None:
         """One row without its keys, or None if it doesn't exist."""

@@ -92,7 +92,7 @@ class WeakRows:
         for put in puts:
             check(put)
             partition, key, values = split(put)
-            at = ORIGINAL if put.original else self._stamp()
+            at = self._time_of(put)
             requests.append(self._write(self._cluster.home(put.table, partition), Written(key, values, at)))
         if requests:
             await self._messenger.carry(requests)
@@ -131,6 +131,9 @@ class WeakRows:
 
         return Request(carry_out)
 
+    def _time_of(self, put: Put) -> int:
+        return ORIGINAL if put.original else self._stamp()
+
     def _stamp(self) -> int:
         """Drivers never give the same timestamp twice."""
         self._last = max(self._last + 1, int(self._clock.now().timestamp() * _MICROSECONDS))
@@ -138,5 +141,4 @@ class WeakRows:
 
 
 def _rows(home: Home, view: Partition, keys: Sequence[Key]) -> Sequence[Row]:
-    wanted = set(keys)
-    return [whole(home.table, home.key, key, row) for key, row in view.read(ALL) if key in wanted]
+    return [whole(home.table, home.key, key, row) for key, row in view.rows_of(set(keys))]
