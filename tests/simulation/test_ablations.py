@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from mainspring.adapters.sqlite.statements import load
-from mainspring.testing.simulation.ablations import ABLATIONS, BY_NAME, Ablation, statement
+from mainspring.testing.simulation.ablation import Ablation
+from mainspring.testing.simulation.ablations import ABLATIONS, BY_NAME, statement
 from mainspring.testing.simulation.finding import MOST_SEEDS, Found, find
 from mainspring.testing.simulation.judging.properties import PROPERTIES
 from mainspring.testing.simulation.judging.verdict import Violation

@@ -1,11 +1,11 @@
 """Deliberate defects: each takes one safeguard away, to prove that the simulation would see it missing.
 
-They are patched in from here, for the time of a block; nothing in the product knows of them.
+These are found on SQLite; those of the Cassandra adapter have a file of their own.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
@@ -20,23 +20,10 @@ from mainspring.ports.journal import Finished, Note
 from mainspring.ports.signals import TIMETABLE
 from mainspring.services import planner
 from mainspring.services.rescuer import Rescuer
+from mainspring.testing.simulation.ablation import Ablation, Patch, method
 from mainspring.testing.simulation.ports import SimulatedJournal
-from mainspring.testing.simulation.storage import Store
 from mainspring.worker.holdings import Holdings
 from mainspring.worker.settling import Settler
-
-Patch = Callable[[], AbstractContextManager[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Ablation:
-    """A defect with a name and a sentence; *patch* applies it for the time of a block."""
-
-    name: str
-    sentence: str
-    patch: Patch
-    store: Store = Store.SQLITE
-    """The simulation that must find it."""
 
 
 def statement(file: str, *changes: tuple[str, str, str]) -> Patch:
@@ -56,11 +43,6 @@ def statement(file: str, *changes: tuple[str, str, str]) -> Patch:
             statements.update(before)
 
     return patched
-
-
-def method(owner: Any, name: str, substitute: Any) -> Patch:
-    """Patches a function or method."""
-    return lambda: patch.object(owner, name, substitute)
 
 
 async def _do_no_rescue(_rescuer: Rescuer) -> bool:

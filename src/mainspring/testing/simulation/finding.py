@@ -6,7 +6,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from mainspring.testing.simulation.ablations import BY_NAME, Ablation
+from mainspring.testing.simulation.ablation import Ablation
+from mainspring.testing.simulation.ablations import BY_NAME
 from mainspring.testing.simulation.judging.verdict import Violation
 from mainspring.testing.simulation.schedule import run
 from mainspring.testing.simulation.storage import Store
