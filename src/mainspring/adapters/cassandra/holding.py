@@ -1,0 +1,46 @@
+"""What is in workers' hands, found by asking every worker's session."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from mainspring.adapters.cassandra.abreast import abreast
+from mainspring.adapters.cassandra.context import Context
+from mainspring.adapters.cassandra.intents import intended
+from mainspring.adapters.cassandra.layout import span_of
+from mainspring.adapters.cassandra.members import MOST_SESSIONS
+from mainspring.adapters.cassandra.rows import Row
+from mainspring.adapters.cassandra.runs import read
+from mainspring.adapters.cassandra.tables import SESSION_OF
+from mainspring.adapters.cassandra.values import number
+from mainspring.domain.ids import SessionId
+from mainspring.domain.run import State
+from mainspring.ports.sessions import Role
+
+LINGERING = timedelta(minutes=10)
+"""A session whose time was up so long ago has been buried, and its runs were taken from it."""
+
+
+async def running_rows(context: Context, most: int) -> Sequence[Row] | None:
+    """All runs in workers' hands, by id; None if they may be more than *most*.
+
+    Costs a read for each worker, and one for each home of what they hold.
+    """
+    listed = await context.rows.slice(SESSION_OF, (Role.WORKER.value,), limit=MOST_SESSIONS)
+    oldest = context.now() - span_of(LINGERING)
+    sessions = [row for row in listed if row["expires_at"] is not None and number(row, "expires_at") > oldest]
+    claims = await abreast(lambda row: intended(context, SessionId(number(row, "id"))), sessions)
+    held_by = {run_id: row["id"] for row, runs in zip(sessions, claims, strict=True) for run_id in runs}
+    if len(held_by) > most:
+        return None
+    found = await read(context, held_by)
+    return [found[run_id] for run_id in sorted(found) if _runs(found[run_id])]
+
+
+async def holds_any(context: Context, session: SessionId) -> bool:
+    """Whether *session* holds a run that nobody has taken from it."""
+    found = await read(context, await intended(context, session))
+    return any(_runs(row) and row["session"] == session for row in found.values())
+
+
+def _runs(row: Row) -> bool:
+    return row["state"] == State.RUNNING and row["session"] is not None
