@@ -16,6 +16,8 @@ ORIGINAL = 1
 MOST_UNDER_WAY = 128
 """Statements that one loop has sent and not heard of: more make a node slower, not faster."""
 APPLIED = "[applied]"
+NOWHERE = ("",)
+"""The only key that a partition can't have; servers don't even want to be asked for it."""
 
 
 class CqlRows:
@@ -29,7 +31,7 @@ class CqlRows:
         self, table: Table, partition: Key, keys: Sequence[Key] = ((),), *, settled: bool = False
     ) -> Sequence[Row]:
         """As `Rows.get`; a settled read is at SERIAL."""
-        if not keys:
+        if not keys or partition == NOWHERE:
             return ()
         restriction, values = among(table, keys)
         manner = Manner.SETTLED if settled else Manner.PLAIN
@@ -39,7 +41,7 @@ class CqlRows:
         self, table: Table, partition: Key, span: Span = ALL, *, limit: int, backwards: bool = False
     ) -> Sequence[Row]:
         """As `Rows.slice`."""
-        if limit < 1:
+        if limit < 1 or partition == NOWHERE:
             return ()
         where = restricted(table, span)
         text = select(table, where.text, backwards=backwards and bool(table.clustering), limited=True)

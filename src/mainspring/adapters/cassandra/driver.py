@@ -117,7 +117,7 @@ class Bridge:
                 errback=self._fail,
                 errback_args=(answer,),
             )
-            return await answer or ()
+            return await answer or []
         except THEIRS as error:
             translate = verdict_on_decision if manner is Manner.DECIDING else translation
             raise translate(error, self._driver.address.shown) from error

@@ -78,6 +78,10 @@ class RowsContract:
         assert dict(row) == {"name": name, "value": "1"}
         assert [dict(row) for row in await rows.slice(SETTING, (name,), limit=1)] == [{"name": name, "value": "1"}]
 
+    async def test_under_an_empty_name_there_is_nothing(self, rows: Rows) -> None:
+        assert not await rows.get(SETTING, ("",))
+        assert not await rows.slice(SETTING, ("",), limit=1)
+
     async def test_ids_are_ordered_by_version_and_then_by_their_bytes(self, rows: Rows, queue: Key) -> None:
         fourth = UUID("ffffffff-ffff-4fff-bfff-ffffffffffff")
         await rows.put([_due(queue, 1, identity) for identity in (THIRD, FIRST, fourth, SECOND)])

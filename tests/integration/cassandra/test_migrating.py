@@ -1,0 +1,96 @@
+"""Keyspaces that are made, found, extended or refused."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from mainspring.adapters.cassandra.address import Address, address
+from mainspring.adapters.cassandra.cql import CqlRows
+from mainspring.adapters.cassandra.driver import Bridge, Driver
+from mainspring.adapters.cassandra.migrate import migrate, open_driver
+from mainspring.adapters.cassandra.rows import Change
+from mainspring.adapters.cassandra.schema import SCHEMA
+from mainspring.adapters.cassandra.tables import LOCK, SETTING, SIGNAL
+from mainspring.adapters.system.clock import SystemClock
+from mainspring.errors import ConfigurationError, SchemaTooNew, StoreCorrupt, StoreUnavailable
+from servers.ports import free_port
+from tests.cassandra import in_keyspace
+
+
+@pytest.fixture
+async def driver(cassandra_cluster_url: str) -> AsyncIterator[Driver]:
+    """A connection to a keyspace that isn't there yet."""
+    where = address(in_keyspace(cassandra_cluster_url, f"test_{secrets.token_hex(8)}"))
+    driver = await Driver.connect(where, SystemClock())
+    yield driver
+    await Bridge(driver).run(f"DROP KEYSPACE IF EXISTS {where.keyspace}")
+    await driver.close()
+
+
+async def value_of(driver: Driver, name: str) -> object:
+    (row,) = await CqlRows(driver).get(SETTING, (name,), settled=True)
+    return row["value"]
+
+
+async def test_a_store_is_made_once_by_many_and_found_again(driver: Driver) -> None:
+    others = [await Driver.connect(driver.address, SystemClock()) for _ in range(2)]
+    assert await asyncio.gather(*(migrate(one) for one in (driver, *others))) == [SCHEMA] * 3
+    for other in others:
+        await other.close()
+    assert await migrate(driver) == SCHEMA
+    assert await value_of(driver, "schema") == str(SCHEMA)
+    assert await CqlRows(driver).cas_batch(LOCK, ("a",), [Change(key=(), values={"fence": 1})]) is None
+
+
+async def test_tables_and_columns_that_are_missing_are_added(cassandra_driver: Driver) -> None:
+    bridge = Bridge(cassandra_driver)
+    await bridge.run(f"DROP TABLE {SIGNAL.name}")
+    await bridge.run("ALTER TABLE output DROP message")
+    assert await migrate(cassandra_driver) == SCHEMA
+    assert await CqlRows(cassandra_driver).slice(SIGNAL, (0,), limit=1) == []
+    assert await bridge.run("SELECT message FROM output LIMIT 1") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "refusal"),
+    [("schema", "9999", SchemaTooNew), ("shards", "7", ConfigurationError)],
+)
+async def test_a_store_of_another_kind_is_refused(
+    cassandra_driver: Driver, name: str, value: str, refusal: type[Exception]
+) -> None:
+    rows = CqlRows(cassandra_driver)
+    ours = await value_of(cassandra_driver, name)
+    await rows.cas_batch(SETTING, (name,), [Change(key=(), values={"value": value}, expected={"value": str(ours)})])
+    try:
+        with pytest.raises(refusal):
+            await migrate(cassandra_driver)
+    finally:
+        back = Change(key=(), values={"value": str(ours)}, expected={"value": value})
+        assert await rows.cas_batch(SETTING, (name,), [back]) is None
+
+
+async def test_tables_of_somebody_else_are_left_alone(driver: Driver) -> None:
+    bridge = Bridge(driver)
+    keyspace = driver.address.keyspace
+    await bridge.run(
+        f"CREATE KEYSPACE {keyspace} WITH replication = {{'class': 'SimpleStrategy', 'replication_factor': 1}}"
+    )
+    await bridge.run(f"CREATE TABLE {keyspace}.accounts (id int PRIMARY KEY)")
+    with pytest.raises(StoreCorrupt, match="somebody else's"):
+        await migrate(driver)
+
+
+async def test_a_cluster_that_does_not_answer_is_waited_for_but_not_for_ever() -> None:
+    nobody = Address(hosts=("127.0.0.1",), port=free_port(), wait=timedelta(seconds=0))
+    with pytest.raises(StoreUnavailable, match="didn't answer"):
+        await open_driver(nobody, SystemClock())
+
+
+async def test_a_host_that_is_not_known_is_named(cassandra_driver: Driver) -> None:
+    nowhere = replace(cassandra_driver.address, hosts=("nowhere.invalid",))
+    with pytest.raises(ConfigurationError, match=r"nowhere\.invalid"):
+        await open_driver(nowhere, SystemClock())
