@@ -31,7 +31,8 @@ class Service:
 
     @property
     def is_mainspring(self) -> bool:
-        return str(self.definition.get("image", "")).startswith("mainspring:")
+        image = str(self.definition.get("image", ""))
+        return image.startswith("mainspring:") and "entrypoint" not in self.definition
 
     @property
     def command(self) -> Sequence[str]:
