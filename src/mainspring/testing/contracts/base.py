@@ -7,7 +7,7 @@ a suite never relies on little time having passed: it works on a server with a c
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import pytest
 
@@ -66,6 +66,9 @@ class Store(Protocol):
 
 class StoreContract:
     """The fixtures behind every suite of a store; an adapter overrides the first two or three."""
+
+    lock_skew: ClassVar[timedelta] = timedelta(0)
+    """How long a lock that has run out is left alone by others: more where processes go by clocks of their own."""
 
     @pytest.fixture
     async def store(self) -> Store:
