@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mainspring import __version__
+from mainspring.testing.factories import a_task
 from mainspring.worker.flow import Abandon
 from mainspring.worker.handlers.request import Request, read_request
 from tests.unit.handlers.contexts import JOB, RUN, a_context
@@ -136,3 +137,11 @@ def test_a_timeout_that_makes_no_sense_is_refused(timeout: Any) -> None:
 def test_a_url_must_be_given() -> None:
     with pytest.raises(Abandon, match="url: is missing"):
         read_request({}, a_context())
+
+
+def test_a_traced_run_is_followed_unless_the_job_names_another_trace() -> None:
+    traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    context = a_context(task=a_task(trace=traceparent))
+    assert read_request({"url": URL}, context).headers["traceparent"] == traceparent
+    assert read_request({"url": URL, "headers": {"Traceparent": "mine"}}, context).headers["traceparent"] == "mine"
+    assert "traceparent" not in request().headers

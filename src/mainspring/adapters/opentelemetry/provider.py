@@ -22,7 +22,7 @@ async def exporting(service: str) -> AsyncIterator[OpenTelemetryTracing]:
 
     Handlers find the provider where OpenTelemetry looks for it, unless their own program has set another before.
     """
-    provider = TracerProvider(resource=_resource(service), shutdown_on_exit=False)
+    provider = TracerProvider(resource=resource_of(service), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         trace.set_tracer_provider(provider)
@@ -33,7 +33,7 @@ async def exporting(service: str) -> AsyncIterator[OpenTelemetryTracing]:
         await asyncio.to_thread(provider.shutdown)
 
 
-def _resource(service: str) -> Resource:
+def resource_of(service: str) -> Resource:
     """What the environment says about this process, and what we know where it says nothing."""
     known: Mapping[str, str] = {SERVICE_VERSION: __version__}
     found = Resource.create()

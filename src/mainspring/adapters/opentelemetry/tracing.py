@@ -103,7 +103,7 @@ def _within(parent: str | None) -> Context:
 def _traceparent(span: SpanContext) -> str | None:
     if not span.is_valid:
         return None
-    return f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags & 1:02x}"
+    return f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}"
 
 
 def _nanoseconds(instant: datetime) -> int:
