@@ -62,9 +62,33 @@ async def test_the_colours_and_the_time_zone_are_kept(dashboard: Dashboard) -> N
     await expect(page.locator(".clock")).to_contain_text("UTC")
 
 
-async def test_without_keys_settings_say_how_to_make_one(dashboard: Dashboard) -> None:
+async def test_the_first_key_is_made_here_and_one_goes_on_with_it(site: Site, dashboard: Dashboard) -> None:
+    dashboard.expected = ["401"]
     page = await dashboard.open("/settings")
-    await expect(page.get_by_text("mainspring key create")).to_be_visible()
+    await expect(page.get_by_text("No key exists")).to_be_visible()
+    form = page.get_by_role("form", name="New key")
+    await form.get_by_label("Name").fill("mine")
+    await form.get_by_label("Scope").select_option("admin")
+    await form.get_by_role("button", name="Make a key").click()
+    secret = await page.get_by_role("dialog").locator("code").inner_text()
+    await page.get_by_role("button", name="I have it").click()
+    await expect(page.get_by_role("row", name=re.compile("mine"))).to_contain_text("admin")
+    await site.ask("GET", "jobs", headers={"Authorization": f"Bearer {secret}"})
+    assert secret not in await page.content()
+
+
+async def test_a_key_is_revoked_after_a_question(site: Site, dashboard: Dashboard) -> None:
+    made = await site.ask("POST", "keys", json={"name": "mine", "scope": "admin"})
+    admin = {"Authorization": f"Bearer {made['key']}"}
+    await site.ask("POST", "keys", json={"name": "the importer"}, headers=admin)
+    dashboard.expected = ["401"]
+    page = await dashboard.open("/settings")
+    await page.get_by_label("API key").fill(made["key"])
+    await page.keyboard.press("Enter")
+    await page.get_by_role("button", name="Revoke the importer").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    await expect(page.get_by_role("row", name=re.compile("the importer"))).to_contain_text("revoked")
+    await expect(page.get_by_role("button", name="Revoke the importer")).to_have_count(0)
 
 
 async def test_a_page_that_isn_t_there_leads_home(dashboard: Dashboard) -> None:

@@ -22,6 +22,7 @@ from mainspring.api.guard import LOOPBACK_NAMES, Guard
 from mainspring.api.handlers import handlers_router
 from mainspring.api.health import health_router, probes_router
 from mainspring.api.jobs import jobs_router
+from mainspring.api.key_management import keys_router
 from mainspring.api.limits import Limits
 from mainspring.api.locks import locks_router
 from mainspring.api.metrics import exposition_router, metrics_router
@@ -99,6 +100,7 @@ def _native(services: Services) -> APIRouter:
         schedules_router(services),
         locks_router(services),
         audit_router(services),
+        keys_router(services),
         events_router(services.ports),
         metrics_router(services.ports),
         timeline_router(services.ports),

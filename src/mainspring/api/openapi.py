@@ -11,7 +11,7 @@ from mainspring.api.dialects.lab_request import LabRequest
 from mainspring.api.dialects.submit_request import SubmitRequest
 from mainspring.api.operations import responses
 from mainspring.api.requests import JobRequest
-from mainspring.api.schemas import cluster, dead_letters, dialects, executions, jobs
+from mainspring.api.schemas import cluster, dead_letters, dialects, executions, jobs, keys
 from mainspring.api.schemas.base import Problem
 from mainspring.api.submitting import PATH, submit_operation
 
@@ -31,6 +31,7 @@ TAKEN: tuple[type[BaseModel], ...] = (
     cluster.Acquire,
     cluster.Renew,
     cluster.Release,
+    keys.KeyRequest,
     LabRequest,
     SubmitRequest,
 )
@@ -53,6 +54,9 @@ SHOWN: tuple[type[BaseModel], ...] = (
     cluster.Preview,
     cluster.Lock,
     cluster.AuditList,
+    keys.KeyList,
+    keys.Key,
+    keys.NewKey,
     dialects.LabJob,
     dialects.LabRun,
     dialects.LabStats,

@@ -164,6 +164,22 @@ export interface Lock {
     expires_at: string;
 }
 
+export interface ApiKey {
+    id: string;
+    owner: string;
+    name: string;
+    scope: "read" | "write" | "admin";
+    created_at: string;
+    expires_at: string | null;
+    revoked_at: string | null;
+    last_used_at: string | null;
+    valid: boolean;
+}
+
+export interface NewKey extends ApiKey {
+    key: string;
+}
+
 export interface AuditEntry {
     number: number;
     at: string;

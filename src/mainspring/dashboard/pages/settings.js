@@ -5,7 +5,8 @@
  */
 
 import { h, refresh } from "../dom.js";
-import { button, command, facts, heading, section } from "../parts.js";
+import { keysPart } from "./keys.js";
+import { button, facts, heading, section } from "../parts.js";
 import { prefer, preferences } from "../preferences.js";
 import * as session from "../session.js";
 import { help } from "../shortcuts.js";
@@ -14,6 +15,7 @@ import { tell } from "../toast.js";
 /** @returns {Screen} */
 export function settingsPage() {
   const element = h("div", { class: "page settings" });
+  const keys = keysPart();
 
   function draw() {
     const { theme, zone, traces } = preferences();
@@ -45,6 +47,7 @@ export function settingsPage() {
         button("Show keys", { kind: "quiet", on: { click: help } }),
       ]),
       section("Access", access()),
+      section("API keys", keys),
       section("Traces", [
         h(
           "p",
@@ -95,9 +98,6 @@ export function settingsPage() {
         null,
         "No key exists: everybody on this machine may do everything, and nobody else can reach it. From the first key on, one is needed everywhere, here too.",
       ),
-      command("mainspring key create --owner ada --scope admin"),
-      command("mainspring key list"),
-      command("mainspring key revoke ID"),
     ];
   }
 
