@@ -1,5 +1,6 @@
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing
 from datetime import timedelta
@@ -9,7 +10,7 @@ import httpx
 import pytest
 
 from mainspring import sync
-from mainspring.client import Client, Event, JobCancelled, JobFailed
+from mainspring.client import Client, Event, JobCancelled, JobFailed, Lease
 from mainspring.client.errors import LockBusy, LockLost, ResultTimeout, Unavailable
 from mainspring.client.streaming import EventReader
 from tests.client.conftest import QUICK, URL
@@ -228,6 +229,27 @@ async def test_a_lock_whose_renewal_stays_unknown_is_lost_when_its_time_is_up() 
     assert locks.calls.count("renew") > 1
 
 
+async def test_whoever_asked_is_told_at_once_that_a_lock_was_lost() -> None:
+    told: list[Lease] = []
+    locks = Locks(renewable=False)
+    async with Client(URL, transport=Server(locks=locks.answer)) as client:
+        lease = client.lock("name", timedelta(milliseconds=30), on_lost=told.append)
+        with pytest.raises(LockLost):
+            async with lease:
+                await asyncio.sleep(60)
+    assert told == [lease]
+
+
+async def test_a_lock_is_lost_whatever_becomes_of_telling_it() -> None:
+    def fail(_lease: Lease) -> None:
+        raise RuntimeError("nobody listens")
+
+    async with Client(URL, transport=Server(locks=Locks(renewable=False).answer)) as client:
+        with pytest.raises(LockLost):
+            async with client.lock("name", timedelta(milliseconds=30), on_lost=fail):
+                await asyncio.sleep(60)
+
+
 async def test_a_lock_that_stays_busy_says_who_holds_it() -> None:
     async with Client(URL, transport=Server(locks=Locks(held=True).answer)) as client:
         with pytest.raises(LockBusy, match="somebody"):
@@ -237,9 +259,11 @@ async def test_a_lock_that_stays_busy_says_who_holds_it() -> None:
 
 def test_a_thread_learns_at_the_end_that_its_lock_was_lost() -> None:
     locks = Locks(renewable=False)
+    told = threading.Event()
     with sync.Client(URL, transport=Server(locks=locks.answer)) as client:
-        lease = client.lock("name", timedelta(milliseconds=30)).__enter__()
+        lease = client.lock("name", timedelta(milliseconds=30), on_lost=lambda _: told.set()).__enter__()
         lease._repeater._thread.join(60)  # type: ignore[union-attr]  # it ends when the lock is lost
+        assert told.is_set()
         assert lease.lost
         with pytest.raises(LockLost):
             lease.__exit__(None, None, None)

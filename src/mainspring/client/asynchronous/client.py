@@ -1,6 +1,7 @@
 """The client: one server, all calls."""
 
 import os
+from collections.abc import Callable
 from datetime import timedelta
 from types import TracebackType
 from typing import Self
@@ -71,11 +72,17 @@ class Client(JobCalls, WaitingCalls, ClusterCalls):
         await self._connection.close()
 
     def lock(
-        self, name: str, ttl: timedelta = DEFAULT_TTL, *, wait: timedelta | None = None, holder: str | None = None
+        self,
+        name: str,
+        ttl: timedelta = DEFAULT_TTL,
+        *,
+        wait: timedelta | None = None,
+        holder: str | None = None,
+        on_lost: Callable[[Lease], object] | None = None,
     ) -> Lease:
         """Hold the lock *name* during a block, renewed all the while; LockBusy after *wait* (None: never).
 
-        If the lock is lost, LockLost is raised. Hand the lease's token to the resource: only the resource can refuse
-        a holder that is late.
+        If the lock is lost, *on_lost* is called at once, from where it is renewed, and LockLost is raised. Hand the
+        lease's token to the resource: only the resource can refuse a holder that is late.
         """
-        return Lease(self._connection, name, ttl=ttl, wait=wait, holder=holder)
+        return Lease(self._connection, name, ttl=ttl, wait=wait, holder=holder, on_lost=on_lost)

@@ -4,6 +4,8 @@ import os
 import secrets
 import socket
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
@@ -26,7 +28,14 @@ class Lease:
     """`async with client.lock("name") as lease:` holds the lock and renews it; give `token` to the resource."""
 
     def __init__(
-        self, connection: Connection, name: str, *, ttl: timedelta, wait: timedelta | None, holder: str | None
+        self,
+        connection: Connection,
+        name: str,
+        *,
+        ttl: timedelta,
+        wait: timedelta | None,
+        holder: str | None,
+        on_lost: "Callable[[Lease], object] | None" = None,
     ) -> None:
         self.name = name
         self.holder = holder or f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(8)}"
@@ -38,6 +47,7 @@ class Lease:
         self._path = f"/locks/{quote(name, safe='')}"
         self._ttl = ttl
         self._wait = wait
+        self._on_lost = on_lost
         self._valid_until = 0.0
         self._repeater: AsyncRepeater | None = None
 
@@ -85,6 +95,9 @@ class Lease:
             self.lost = time.monotonic() >= self._valid_until
         else:
             self._valid_until = asked_at + self._ttl.total_seconds()
+        if self.lost and self._on_lost is not None:
+            with suppress(Exception):  # whatever it does, the block must learn of the loss
+                self._on_lost(self)
         return not self.lost
 
     async def _release(self) -> None:
