@@ -1,4 +1,4 @@
-"""Write the reference pages that follow from the program itself: its settings and its command tree."""
+"""Write the reference pages that follow from the program itself: settings, the command tree, tables."""
 
 import socket
 import sys
@@ -8,6 +8,8 @@ from typing import Any
 
 from typer.main import get_command
 
+from mainspring.adapters.cassandra.address import DEFAULT_KEYSPACE, DEFAULT_REPLICATION
+from mainspring.adapters.cassandra.schema import script
 from mainspring.cli.exits import MEANINGS
 from mainspring.cli.main import app
 from mainspring.cli.options import JSON, TARGET
@@ -51,6 +53,11 @@ Mainspring answers five older descriptions of job schedulers, S0 to S4, word for
 words, variables and metrics. Each statement in them has a number. Here stands what shows that it holds, or what it
 waits for. Names without a link are tests in [tests/documents](../../tests/documents), one file per document; they send
 the commands that the documents print to real processes.
+"""
+
+CQL_HEAD = """\
+-- The tables that `mainspring migrate` makes, for `cqlsh --file`. Written by `make docs` from the program: don't edit.
+
 """
 
 COMMANDS_HEAD = f"""\
@@ -118,7 +125,12 @@ def documents_page() -> str:
 
 def pages() -> Mapping[str, str]:
     """Each page that is written here by its file's name, and its text."""
-    return {"settings.md": settings_page(), "commands.md": commands_page(), "documents.md": documents_page()}
+    return {
+        "settings.md": settings_page(),
+        "commands.md": commands_page(),
+        "documents.md": documents_page(),
+        "cassandra.cql": CQL_HEAD + script(DEFAULT_KEYSPACE, {"": DEFAULT_REPLICATION}),
+    }
 
 
 def shown_default(setting: Setting) -> str:

@@ -22,6 +22,7 @@ from tests.docs.blocks import Block, console, matches
 
 PRINTED_PORT = "8080"
 PRINTED_DATABASE = "postgresql://localhost/app"
+PRINTED_KEYSPACE = "cassandra://localhost/mainspring"
 PATIENCE = 60.0
 """Seconds that a console block may take: one that waits for a server that died should say so, not hang."""
 
@@ -34,9 +35,17 @@ class Reader:
     """Somebody who follows one page to the letter."""
 
     def __init__(
-        self, page: Path, folder: Path, *, database: str = PRINTED_DATABASE, patience: float = PATIENCE
+        self,
+        page: Path,
+        folder: Path,
+        *,
+        printed: str = PRINTED_DATABASE,
+        database: str = PRINTED_DATABASE,
+        patience: float = PATIENCE,
     ) -> None:
         self.page = page
+        self.printed = printed
+        """The store that the page prints, and the one that stands for it."""
         self.database = database
         self.patience = patience
         self.folder = folder / "page"
@@ -124,10 +133,10 @@ class Reader:
 
     def _printed(self) -> str:
         printed = self.output.read_text(encoding="utf-8")
-        return printed.replace(self.database, PRINTED_DATABASE).replace(self.port, PRINTED_PORT)
+        return printed.replace(self.database, self.printed).replace(self.port, PRINTED_PORT)
 
     def _real(self, text: str) -> str:
-        return text.replace(PRINTED_PORT, self.port).replace(PRINTED_DATABASE, self.database)
+        return text.replace(PRINTED_PORT, self.port).replace(self.printed, self.database)
 
 
 def ask(process: subprocess.Popen[str], request: object) -> None:

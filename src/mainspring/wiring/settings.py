@@ -47,7 +47,8 @@ class Settings:
         TEXT,
         "",
         "STORE",
-        "URL of the store, sqlite:///file or postgresql://host/database; sqlite:///<data>/mainspring.db unless given.",
+        "URL of the store: sqlite:///file, postgresql://host/database or cassandra://host/keyspace; "
+        "sqlite:///<data>/mainspring.db unless given.",
         aliases={"DATABASE_URL": TEXT},
     )
     retention: timedelta = setting(
