@@ -22,7 +22,7 @@ const LIVES = [
 
 /** The keys that one may see, as a part of a page. */
 export function keysPart() {
-  const element = h("div", { class: "keys" });
+  const element = h("div", { class: "api-keys" });
 
   const load = async () => {
     try {
