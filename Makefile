@@ -27,8 +27,8 @@ run: $(VENV)/.package ## Start everything with sample jobs on http://127.0.0.1:8
 # --- The gate: tests and types cover the benchmarks too, and so need their requirements ------------------------------
 
 .PHONY: test
-test: $(VENV)/.bench ## Run the whole suite, and hold domain and services to full branch coverage (ARGS=…)
-	@$(BIN)/pytest --cov --cov-report=term $(ARGS)
+test: $(VENV)/.bench ## Run the whole suite into TEST_RESULTS.md, and hold domain and services to full branch coverage (ARGS=…)
+	@$(BIN)/pytest --cov --cov-report=term --results TEST_RESULTS.md $(ARGS)
 
 .PHONY: check
 check: check-format check-lint check-types check-imports check-lock check-docs ## Check format, lint, types, imports, lock files and docs
@@ -88,7 +88,7 @@ lock: $(VENV)/.lock ## Resolve pyproject.toml into requirements/ (UPGRADE=1 take
 
 .PHONY: clean
 clean: ## Delete the environment and every cache; data/ stays
-	rm -rf $(VENV) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache dist
+	rm -rf $(VENV) .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache dist TEST_RESULTS.md
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- The environment: each stamp says that its requirements are installed ---------------------------------------------

@@ -3,7 +3,7 @@ import os
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["tests.postgres", "tests.cassandra"]
+pytest_plugins = ["tests.postgres", "tests.cassandra", "tests.results"]
 
 # Before anything imports them: contract suites live in the package, and their assertions are to explain themselves too.
 pytest.register_assert_rewrite("mainspring.testing.contracts")
