@@ -13,6 +13,7 @@ from mainspring.ports.work import Release
 from mainspring.testing.simulation.history import History
 from mainspring.testing.simulation.judging import ending
 from mainspring.testing.simulation.judging.journal import JournalJudge
+from mainspring.testing.simulation.judging.leeway import Leeway
 from mainspring.testing.simulation.judging.locks import locks_exclude
 from mainspring.testing.simulation.judging.replay import Replay
 from mainspring.testing.simulation.judging.rows import Rows
@@ -63,7 +64,7 @@ def _live(world: World) -> tuple[list[Violation], int]:
     except Stuck as error:
         return [Violation("liveness", str(error))], 0
     violations += [Violation("defect", text) for text in world.universe.complaints]
-    violations += _judge(world.history, rows)
+    violations += _judge(world.history, rows, world.storage.leeway)
     return sorted(violations, key=lambda violation: violation.at if violation.at >= 0 else math.inf), len(rows.ended)
 
 
@@ -83,15 +84,15 @@ def _settle_down(world: World) -> Rows:
         world.universe.run_until(world.universe.time + 2.0)
 
 
-def _judge(history: History, rows: Rows) -> list[Violation]:
-    replay = Replay(history)
+def _judge(history: History, rows: Rows, leeway: Leeway) -> list[Violation]:
+    replay = Replay(history, leeway)
     return [
         *replay.violations,
         *JournalJudge(history).violations,
         *locks_exclude(history),
         *ending.nothing_accepted_is_lost(history, rows),
         *ending.rows_are_as_the_story_says(replay, rows),
-        *ending.dead_letters_are_exact(replay, rows),
+        *ending.dead_letters_are_exact(history, replay, rows, leeway),
         *ending.keys_stand_for_one_job(history),
         *ending.figures_equal_rows(rows),
         *ending.everything_due_is_done(rows),

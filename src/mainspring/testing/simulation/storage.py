@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from mainspring.adapters.sqlite.rows import to_micros
 from mainspring.adapters.sqlite.store import SqliteStore
 from mainspring.testing.simulation.history import History
+from mainspring.testing.simulation.judging.leeway import NONE, Leeway
 from mainspring.testing.simulation.judging.rows import Rows, read
 from mainspring.testing.simulation.network import Network, Remote, finish
 from mainspring.testing.simulation.ports import StoreClock
@@ -31,6 +32,7 @@ class Storage(Protocol):
 
     worst_skew: float
     """Seconds by which a process's clock may be wrong before promises are off."""
+    leeway: Leeway
 
     def port(self, process: Process, name: str) -> Any:
         """A port of the store as *process* reaches it."""
@@ -57,6 +59,7 @@ class SqliteStorage:
     """One server that everybody asks: each verb is a trip over the network, and is carried out whole or not at all."""
 
     worst_skew = inf
+    leeway = NONE
 
     def __init__(self, universe: Universe, weather: Weather, history: History, clock: StoreClock) -> None:
         self._clock = clock

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any
 
-from mainspring.adapters.cassandra.layout import micros
+from mainspring.adapters.cassandra.layout import TRAIL, micros
 from mainspring.adapters.cassandra.store import CassandraStore
 from mainspring.testing.rows.cluster import Cluster
 from mainspring.testing.rows.weak import WeakRows
@@ -14,6 +14,7 @@ from mainspring.testing.simulation.cassandra.messenger import SimulatedMessenger
 from mainspring.testing.simulation.cassandra.witness import Storyteller
 from mainspring.testing.simulation.history import History
 from mainspring.testing.simulation.judging.cells import read_cells
+from mainspring.testing.simulation.judging.leeway import Leeway
 from mainspring.testing.simulation.judging.rows import Rows
 from mainspring.testing.simulation.ports import ProcessClock, SeededRandom, StoreClock
 from mainspring.testing.simulation.process import Process
@@ -28,6 +29,7 @@ class CassandraStorage:
     """The nodes, and the adapters of all processes that live."""
 
     worst_skew = 5.0
+    leeway = Leeway(claims_outlive_sessions=TRAIL, letters_follow=True)
 
     def __init__(
         self, universe: Universe, weather: Weather, history: History, clock: StoreClock, random: Random

@@ -14,7 +14,7 @@ from mainspring.adapters.cassandra.layout import instant
 from mainspring.adapters.cassandra.records import attempt_of
 from mainspring.adapters.cassandra.rows import Change, Key, Row, Value
 from mainspring.adapters.cassandra.table import Table
-from mainspring.adapters.cassandra.tables import IDEMPOTENCY, JOB, LOCK, RUN, SESSION
+from mainspring.adapters.cassandra.tables import DEAD, IDEMPOTENCY, JOB, LOCK, RUN, SESSION
 from mainspring.domain.ids import Fence, SessionId
 from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Settled, Verdict
@@ -50,6 +50,8 @@ class Storyteller:
     def written(self, table: Table, partition: Key, write: Written, origin: object) -> None:
         """A row that nobody knew is the beginning of something."""
         asking = _asking(origin)
+        if table is DEAD and asking.verb == "work.discard" and write.values.get("resolved"):
+            self._tell(asking, "work.discard", ([write.key[0]],), None, min)
         identity = write.key or partition
         if table not in {RUN, JOB, SESSION} or (table.name, identity) in self._known:
             return
@@ -82,8 +84,6 @@ class Storyteller:
                     self._tell(asking, "work.believed", ("settle", verdict.run_id), None, min)
         elif asking.verb == "work.steer" and answer.effect in {Effect.DONE, Effect.FLAGGED}:
             self._tell(asking, "work.obeyed", asking.arguments, answer, min)
-        elif asking.verb == "work.discard":
-            self._tell(asking, "work.discard", asking.arguments, answer, min)
 
     def _stored(self, table: Table, identity: Any, values: Row, asking: Asking) -> None:
         if table is SESSION:

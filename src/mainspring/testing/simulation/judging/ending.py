@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from mainspring.domain.ids import RunId
 from mainspring.domain.job import NewJob
-from mainspring.domain.run import State
+from mainspring.domain.run import NewRun, State
 from mainspring.ports.work import Addition
 from mainspring.testing.simulation.history import Answered, Applied, History
+from mainspring.testing.simulation.judging.leeway import NONE, Leeway
 from mainspring.testing.simulation.judging.replay import Replay
 from mainspring.testing.simulation.judging.rows import Rows
 from mainspring.testing.simulation.judging.verdict import Violation
@@ -36,12 +38,29 @@ def rows_are_as_the_story_says(replay: Replay, rows: Rows) -> Iterator[Violation
         yield Violation("P2", f"{len(replay.skips)} ranges were skipped, {len(rows.skips)} are recorded")
 
 
-def dead_letters_are_exact(replay: Replay, rows: Rows) -> Iterator[Violation]:
+def dead_letters_are_exact(history: History, replay: Replay, rows: Rows, leeway: Leeway = NONE) -> Iterator[Violation]:
     """P11: on the list is what died and wasn't requeued or discarded."""
+    dead = {run for run, state in rows.ended.items() if state is State.DEAD}
     resolved = replay.discarded | replay.requeued
-    expected = {run for run, state in rows.ended.items() if state is State.DEAD and run not in resolved}
-    for run in sorted(expected ^ rows.dead_letters):
-        yield Violation("P11", f"dead letter {run} is {'missing' if run in expected else 'listed, and should not be'}")
+    for run in sorted(dead - resolved - rows.dead_letters):
+        yield Violation("P11", f"dead letter {run} is missing")
+    known = resolved & _resolved_for_somebody(history) if leeway.letters_follow else resolved
+    for run in sorted(rows.dead_letters - (dead - known)):
+        yield Violation("P11", f"dead letter {run} is listed, and should not be")
+
+
+def _resolved_for_somebody(history: History) -> set[RunId]:
+    """The dead letters that a client has heard to be off the list."""
+    resolved: set[RunId] = set()
+    for event in history.events:
+        if isinstance(event, Answered) and event.verb == "work.discard":
+            resolved.update(event.arguments[0])
+        elif isinstance(event, Answered) and event.verb == "work.add":
+            for item, added in zip(event.arguments[0], event.answer, strict=True):
+                stored = added.kind in {Addition.CREATED, Addition.EXISTING}
+                if stored and isinstance(item, NewRun) and item.origin is not None:
+                    resolved.add(item.origin)
+    return resolved
 
 
 def keys_stand_for_one_job(history: History) -> Iterator[Violation]:

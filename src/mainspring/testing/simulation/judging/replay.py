@@ -1,5 +1,6 @@
 """Replays a history against the models of its runs and jobs."""
 
+import math
 from collections.abc import Sequence
 
 from mainspring.domain.ids import JobId, RunId, SessionId, fired_run_id
@@ -9,6 +10,7 @@ from mainspring.domain.run import NewRun, State
 from mainspring.ports.work import Addition, Cancel, Effect, Steered
 from mainspring.testing.simulation.history import Applied, Event, Handled, History
 from mainspring.testing.simulation.judging.job_model import JobModel
+from mainspring.testing.simulation.judging.leeway import NONE, Leeway
 from mainspring.testing.simulation.judging.run_model import RunModel, When
 from mainspring.testing.simulation.judging.verdict import Violation
 
@@ -16,7 +18,7 @@ from mainspring.testing.simulation.judging.verdict import Violation
 class Replay:
     """The models after everything that the store has applied, and what they objected to."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, leeway: Leeway = NONE) -> None:
         self.runs: dict[RunId, RunModel] = {}
         self.jobs: dict[JobId, JobModel] = {}
         self.violations: list[Violation] = []
@@ -26,6 +28,8 @@ class Replay:
         """The ids that skipped ranges must have."""
         self._sessions: dict[SessionId, str] = {}
         """Which process opened each, until it has ended."""
+        self._ended_at: dict[SessionId, float] = {}
+        self._leeway = leeway
         self._at = 0.0
         self._verbs = {
             "work.add": self._added,
@@ -77,7 +81,7 @@ class Replay:
 
     def _claimed(self, event: Applied) -> None:
         for attempt in event.answer.attempts:
-            if attempt.session not in self._sessions:
+            if self._has_ended(attempt.session):
                 self._object("P4", f"session {attempt.session} was handed a run after its end")
             model = self.runs.get(attempt.run_id)
             if model is None:
@@ -143,15 +147,25 @@ class Replay:
         self._sessions[event.answer] = event.process
 
     def _closed(self, event: Applied) -> None:
-        self._sessions.pop(event.arguments[0], None)
+        self._end(event.arguments[0])
 
     def _buried(self, event: Applied) -> None:
         for session in event.answer:
-            self._sessions.pop(session, None)
+            self._end(session)
+
+    def _end(self, session: SessionId) -> None:
+        if self._sessions.pop(session, None) is not None:
+            self._ended_at[session] = self._at
+
+    def _has_ended(self, session: SessionId) -> bool:
+        if session in self._sessions:
+            return False
+        grace = self._leeway.claims_outlive_sessions.total_seconds()
+        return self._at >= self._ended_at.get(session, -math.inf) + grace
 
     def _beaten(self, event: Applied) -> None:
         if event.answer is None:
-            self._sessions.pop(event.arguments[0], None)
+            self._end(event.arguments[0])
         elif event.arguments[0] not in self._sessions:
             self._object("P4", f"session {event.arguments[0]} came back to life")
 
