@@ -176,6 +176,7 @@ _WORDS: Mapping[type[Outcome], str] = {
     Cancelled: "cancelled",
     Lost: "lost",
 }
+_TIMELESS = frozenset({HandedBack, Lost})
 
 
 class MeasuredAttempts:
@@ -187,8 +188,9 @@ class MeasuredAttempts:
 
     def ended(self, attempt: Attempt, outcome: Outcome, seconds: float) -> None:
         """As `Observer.ended`."""
-        self._count(attempt.task.handler, _WORDS[type(outcome)])
-        if not isinstance(outcome, HandedBack | Lost):
+        kind = type(outcome)
+        self._count(attempt.task.handler, _WORDS[kind])
+        if kind not in _TIMELESS:
             self._seconds.observe(seconds, trace_id=trace_id_of(attempt.task.trace))
 
 

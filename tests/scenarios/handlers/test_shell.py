@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mainspring.testing.factories import a_task
 from mainspring.worker.flow import Abandon, Fail
 from tests.scenarios.handlers.programs import a_shell, names_in, script
 from tests.unit.handlers.contexts import JOB, RUN, a_context, output_of
@@ -49,6 +50,14 @@ async def test_the_environment_is_clean() -> None:
         "MAINSPRING_ATTEMPT": "2",
         "MAINSPRING_FENCE": "7",
     }
+
+
+async def test_a_traced_program_is_told_where_its_trace_goes_on() -> None:
+    traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    context = a_context(task=a_task(trace=traceparent))
+    with a_shell() as shell:
+        await shell.script("echo $TRACEPARENT", context)
+    assert output_of(context).decode().strip() == traceparent
 
 
 async def test_no_descriptor_of_the_worker_is_inherited() -> None:
