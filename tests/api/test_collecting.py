@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -89,6 +90,13 @@ async def test_the_api_shows_every_name_with_its_kind_and_labels(measured: ApiPo
         others = [name for name in families if name not in PROMISED]
         assert others
         assert [name for name in others if not name.startswith("mainspring_")] == []
+
+
+async def test_the_reference_describes_every_name(measured: ApiPorts) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+    async with calling(create_app(measured)) as api:
+        families = await scraped(api)
+    assert [name for name in families if f"`{name}`" not in page] == []
 
 
 async def test_another_role_shows_what_happens_in_it_and_nothing_of_the_cluster(measured: ApiPorts) -> None:
