@@ -18,6 +18,8 @@ from mainspring.domain.ids import JobId
 PARTS = 4
 """Partitions of the entries of one minute. One planner reads them all: they keep partitions small, no more."""
 
+_FASTER = span_of(timedelta(minutes=1))
+"""How far ahead the clock of whoever wrote an entry may have been."""
 _IN_TIME = span_of(timedelta(seconds=10))
 """Whoever takes longer to list a job lists it anew, lest its minute be given up before the job's row counts on it."""
 
@@ -74,8 +76,9 @@ async def is_listed(context: Context, entry: Entry) -> bool:
 
 
 async def strike(context: Context, entry: Entry) -> None:
-    """Remove an entry that has ceased to count."""
-    await context.rows.delete_range(TIMETABLE, entry.place.partition, only(entry.key))
+    """Remove an entry that has ceased to count. It will never be written again: the removal may hold for a while."""
+    until = context.now() + _FASTER
+    await context.rows.delete_range(TIMETABLE, entry.place.partition, only(entry.key), until=until)
 
 
 def _puts(entry: Entry) -> list[Put]:

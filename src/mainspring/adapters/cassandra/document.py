@@ -27,7 +27,7 @@ _KINDS: Mapping[str, Kind] = {**RUN.clustering, **RUN.columns}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
+class Document:
     """Rows to write, and a run to cancel. While *entry* is listed, some of it may be missing."""
 
     entry: Entry | None
@@ -51,7 +51,7 @@ class Intent:
         return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
 
     @classmethod
-    def from_json(cls, text: bytes) -> "Intent":
+    def from_json(cls, text: bytes) -> "Document":
         """Read back what `to_json` wrote."""
         document: dict[str, Any] = json.loads(text)
         entry, cancel = document["entry"], document["cancel"]
@@ -108,7 +108,7 @@ def _plain(value: Value) -> Any:
 def _read(columns: Mapping[str, Any]) -> Row:
     values = {name: _typed(_KINDS[name], value) for name, value in columns.items()}
     shard, slot = home_of(UUID(columns["id"]))
-    return {"shard": shard, "slot": slot, **values}
+    return {"shard": shard, "slot": slot, **dict.fromkeys(RUN.columns), **values}
 
 
 def _typed(kind: Kind, value: Any) -> Value:

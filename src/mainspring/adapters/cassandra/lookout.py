@@ -1,0 +1,162 @@
+"""Finds the jobs that the planner must look at, minute by minute.
+
+What was read is remembered for seconds, so that a quiet timetable costs a handful of reads however often it is asked;
+the minute that is on is read every time. Minutes that are over are passed once they hold nothing to do, and from time
+to time all of them are looked at again, in case a process with a slow clock or a long pause wrote into one late.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+
+from mainspring.adapters.cassandra.abreast import abreast
+from mainspring.adapters.cassandra.context import Context
+from mainspring.adapters.cassandra.jobs import Stored
+from mainspring.adapters.cassandra.judging import FORGOTTEN, SLACK, Found, examine
+from mainspring.adapters.cassandra.layout import EVERYTHING, TRAIL, slot_of, slot_start, span_of
+from mainspring.adapters.cassandra.listing import PARTS, Place, entry_of
+from mainspring.adapters.cassandra.rows import Span
+from mainspring.adapters.cassandra.tables import TIMETABLE, TIMETABLE_SLOT
+from mainspring.adapters.cassandra.values import number
+
+PAGE = 100
+MOST_AHEAD = 16
+"""Places to come that are looked into for the next entry; edits may have left some without any."""
+
+_REMEMBERED = span_of(timedelta(seconds=5))
+_LINGERING = span_of(timedelta(seconds=2))
+"""A minute counts as on for so much longer: clocks differ."""
+_AGAIN = span_of(timedelta(minutes=5))
+"""How often minutes that were passed are looked at again."""
+
+
+@dataclass(slots=True)
+class Sight:
+    """What there is to do, as of *now*."""
+
+    now: int
+    jobs: list[Stored] = field(default_factory=list)
+    next_at: int | None = None
+    """When the next job that isn't due yet is to be looked at, or a little earlier."""
+
+    def announce(self, moment: int | None) -> None:
+        """Something comes at *moment*."""
+        if moment is not None:
+            self.next_at = moment if self.next_at is None else min(self.next_at, moment)
+
+
+class Lookout:
+    """One process's view of the timetable."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._first = 0
+        """The first minute that isn't passed."""
+        self._again_at = 0
+        self._quiet: dict[Place, int] = {}
+        """When places whose minute is over were found to hold nothing to do."""
+        self._ahead = Sight(0)
+
+    def forget(self) -> None:
+        """Remember nothing: this process has changed the timetable itself."""
+        self._quiet.clear()
+        self._ahead = Sight(0)
+
+    async def look(self, limit: int) -> Sight:
+        """The jobs that are due; more than *limit*, but not all, if there are as many."""
+        sight = Sight(self._context.now())
+        if sight.now >= self._again_at:
+            self._first, self._again_at = 0, sight.now + _AGAIN
+            self.forget()
+        await self._look_at_due(sight, limit)
+        if len(sight.jobs) <= limit:
+            await self._look_ahead(sight)
+        return sight
+
+    async def _look_at_due(self, sight: Sight, limit: int) -> None:
+        today = slot_of(sight.now + SLACK)
+        span = Span(first=(self._first,), last=(today,))
+        progress = _Progress(
+            first=slot_of(sight.now - span_of(TRAIL)),
+            forgotten=sight.now - FORGOTTEN,
+            unbroken=self._first == 0,
+        )
+        while len(sight.jobs) <= limit:
+            places = await self._directory(span, PAGE)
+            for start in range(0, len(places), PARTS):
+                await self._examine(places[start : start + PARTS], sight, limit, progress)
+                if len(sight.jobs) > limit:
+                    break
+            if len(places) < PAGE:
+                break
+            span = Span(after=(places[-1].slot, places[-1].part), last=(today,))
+        self._first = progress.first
+        if progress.cleared is not None:
+            await self._clear(progress.cleared, until=sight.now)
+
+    async def _examine(self, places: Sequence[Place], sight: Sight, limit: int, progress: "_Progress") -> None:
+        loud = [place for place in places if not self._is_quiet(place, sight.now)]
+        examined = await abreast(partial(examine, self._context, now=sight.now, limit=limit), loud)
+        for place, found in zip(loud, examined, strict=True):
+            sight.jobs += found.jobs
+            sight.announce(found.next_at)
+            progress.take(place, found)
+            if not found.jobs:
+                self._quiet[place] = sight.now
+
+    def _is_quiet(self, place: Place, now: int) -> bool:
+        seen_at = self._quiet.get(place)
+        return seen_at is not None and _end(place) + _LINGERING <= seen_at and now < seen_at + _REMEMBERED
+
+    async def _look_ahead(self, sight: Sight) -> None:
+        ahead = self._ahead
+        if slot_of(ahead.now + SLACK) != slot_of(sight.now + SLACK) or ahead.now + _REMEMBERED <= sight.now:
+            ahead = self._ahead = await self._first_ahead(sight.now)
+        sight.announce(ahead.next_at)
+
+    async def _first_ahead(self, now: int) -> Sight:
+        sight = Sight(now)
+        places = await self._directory(Span(after=(slot_of(now + SLACK),)), MOST_AHEAD)
+        for place in places:
+            if sight.next_at is not None and sight.next_at < slot_start(place.slot):
+                return sight
+            for row in await self._context.rows.slice(TIMETABLE, place.partition, limit=1):
+                sight.announce(entry_of(row).at)
+        if sight.next_at is None and len(places) == MOST_AHEAD:
+            sight.announce(slot_start(places[-1].slot))
+        return sight
+
+    async def _directory(self, span: Span, limit: int) -> Sequence[Place]:
+        rows = await self._context.rows.slice(TIMETABLE_SLOT, (EVERYTHING,), span, limit=limit)
+        return [Place(number(row, "slot"), number(row, "part")) for row in rows]
+
+    async def _clear(self, last: Place, *, until: int) -> None:
+        """Take minutes out of the directory, but for those that somebody has put there again."""
+        span = Span(last=(last.slot, last.part))
+        await self._context.rows.delete_range(TIMETABLE_SLOT, (EVERYTHING,), span, until=until)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Progress:
+    """How far the timetable is done with; places come in order."""
+
+    first: int
+    """The first minute that must be looked at again."""
+    forgotten: int
+    unbroken: bool
+    """Whether all places from the very first on are empty and long over."""
+    cleared: Place | None = None
+    """The last of those."""
+
+    def take(self, place: Place, found: Found) -> None:
+        """Go on by one place."""
+        if found.jobs:
+            self.first = min(self.first, place.slot)
+        self.unbroken = self.unbroken and found.empty and _end(place) <= self.forgotten
+        if self.unbroken:
+            self.cleared = place
+
+
+def _end(place: Place) -> int:
+    return slot_start(place.slot + 1)
