@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any, cast
 
+from mainspring.adapters.carried import with_trace, without_trace
 from mainspring.adapters.cassandra.layout import home_of, instant, micros, span_of
 from mainspring.adapters.cassandra.rows import Row, Value
 from mainspring.adapters.cassandra.values import number
@@ -24,7 +25,7 @@ def task_columns(task: Task) -> dict[str, Value]:
         "lane": task.lane,
         "priority": task.priority,
         "timeout": span_of(task.timeout),
-        "retry": _retry_text(task.retry),
+        "retry": with_trace(_retry_text(task.retry), task.trace),
         "payload": task.payload,
         "blob": task.blob,
     }
@@ -34,14 +35,16 @@ def task_of(row: Row) -> Task:
     """The task that a run or a job executes."""
     columns = _columns(row)
     blob = columns["blob"]
+    retry, trace = without_trace(columns["retry"])
     return Task(
         handler=columns["handler"],
         lane=Lane(columns["lane"]),
         priority=columns["priority"],
         timeout=columns["timeout"] * _MICROSECOND,
-        retry=_retry_policy(columns["retry"]),
+        retry=_retry_policy(retry),
         payload=columns["payload"] or b"",
         blob=None if blob is None else BlobId(blob),
+        trace=trace,
     )
 
 

@@ -1,0 +1,234 @@
+"""Handing runs over: candidates from the due index, then one conditional batch per home.
+
+Each worker begins with shards of its own, where nobody else competes, and goes to others' only when those gave nothing
+(or when it hasn't for a while: a worker that is busy for long must not keep its shards waiting).
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import chain
+from uuid import UUID
+
+from mainspring.adapters.cassandra.choosing import Queues
+from mainspring.adapters.cassandra.context import Context
+from mainspring.adapters.cassandra.due import Entry, Lead, Minutes, Shelf, lead, open_minutes
+from mainspring.adapters.cassandra.hand_over import Handed, Holder, hand_over
+from mainspring.adapters.cassandra.intents import Intents
+from mainspring.adapters.cassandra.layout import home_of, slot_of
+from mainspring.adapters.cassandra.ledger import Noted
+from mainspring.adapters.cassandra.records import attempt_of
+from mainspring.adapters.cassandra.rows import Row
+from mainspring.adapters.cassandra.runs import Home, read
+from mainspring.adapters.cassandra.session_rows import living
+from mainspring.adapters.cassandra.shares import Shares
+from mainspring.adapters.cassandra.values import identity, number, text
+from mainspring.adapters.cassandra.waits import Waits
+from mainspring.domain.ids import Lane, SessionId
+from mainspring.domain.run import Attempt, Origin, State
+from mainspring.errors import SessionLost
+from mainspring.ports.work import Claim
+
+_LOOK_AROUND = 1.0
+"""Seconds after which a worker looks at all shards, whatever its own have given."""
+_ABREAST = 4
+"""Others' shards that are looked at together."""
+_SAMPLE = 64
+"""Entries of a shelf that are checked to learn whether anything waits there."""
+_NOTHING = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Claimer:
+    """Who claims, and where something may wait."""
+
+    holder: Holder
+    minutes: Mapping[Lane, Minutes]
+    now: int
+
+    @property
+    def here(self) -> int:
+        return slot_of(self.now)
+
+
+class Claims:
+    """The claims of this process's sessions."""
+
+    def __init__(self, context: Context, intents: Intents) -> None:
+        self._context = context
+        self._intents = intents
+        self._shares = Shares(context)
+        self._shelves: dict[tuple[Lane, int], Shelf] = {}
+        self._looked_around_at = float("-inf")
+        self.waits = Waits(context, self.shelf)
+
+    async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
+        """Take the best of each lane in turn."""
+        claimer = await self._claimer(by, tuple(dict.fromkeys(lanes)))
+        own, others = await self._divided(claimer)
+        attempts = await self._claim_from(claimer, own, limit)
+        if not attempts:
+            for start in range(0, len(others), _ABREAST):
+                if len(attempts) < limit:
+                    group = others[start : start + _ABREAST]
+                    attempts += await self._claim_from(claimer, group, limit - len(attempts))
+        await self._intents.merge()
+        return Claim(attempts=attempts, next_in=_NOTHING if len(attempts) >= limit else await self._next_in(claimer))
+
+    async def next_wake(self, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
+        """The shortest wait of each lane that has one."""
+        now = self._context.now()
+        waits = await asyncio.gather(*(self._wait(lane, now) for lane in lanes))
+        return {lane: wait for lane, wait in zip(lanes, waits, strict=True) if wait is not None}
+
+    def shelf(self, lane: Lane, shard: int) -> Shelf:
+        """What this process knows of a shelf."""
+        if (lane, shard) not in self._shelves:
+            self._shelves[lane, shard] = Shelf(self._context, lane, shard)
+        return self._shelves[lane, shard]
+
+    async def _claimer(self, by: SessionId, lanes: Sequence[Lane]) -> _Claimer:
+        session, minutes = await asyncio.gather(
+            living(self._context, by), asyncio.gather(*(open_minutes(self._context, lane) for lane in lanes))
+        )
+        if session is None:
+            self._intents.forget(by)
+            raise SessionLost(f"session {by} has ended")
+        holder = Holder(by, text(session, "name"))
+        return _Claimer(holder, dict(zip(lanes, minutes, strict=True)), self._context.now())
+
+    async def _divided(self, claimer: _Claimer) -> tuple[Sequence[Shelf], Sequence[Shelf]]:
+        """The shelves that have something, the claimer's own and others', those in no order that others keep, too."""
+        moment = self._context.clock.monotonic()
+        around = moment - self._looked_around_at >= _LOOK_AROUND
+        own: list[Shelf] = []
+        others: list[tuple[int, Shelf]] = []
+        for lane, minutes in claimer.minutes.items():
+            shards = minutes.ready(claimer.here)
+            mine = await self._shares.shards(claimer.holder.session, lane) if shards else frozenset[int]()
+            for shard in shards:
+                if around or shard in mine:
+                    own.append(self.shelf(lane, shard))
+                else:
+                    others.append((self._context.random.bits(32), self.shelf(lane, shard)))
+        if around:
+            self._looked_around_at = moment
+        return own, [shelf for _, shelf in sorted(others, key=lambda other: other[0])]
+
+    async def _claim_from(self, claimer: _Claimer, shelves: Sequence[Shelf], limit: int) -> list[Attempt]:
+        """Try the candidates of *shelves* until there are enough or none."""
+        attempts: list[Attempt] = []
+        found = await asyncio.gather(*(self._look(claimer, shelf) for shelf in shelves)) if limit > 0 else []
+        queues = Queues(chain.from_iterable(found), [*claimer.minutes], limit)
+        while chosen := queues.take(limit - len(attempts)):
+            attempts += await self._seize(claimer, chosen)
+        await asyncio.gather(*(self._clear(claimer, shelf) for shelf in shelves))
+        return attempts
+
+    async def _look(self, claimer: _Claimer, shelf: Shelf) -> Sequence[Entry]:
+        return await shelf.look(claimer.minutes[shelf.lane].until(shelf.shard, claimer.here), claimer.now)
+
+    async def _clear(self, claimer: _Claimer, shelf: Shelf) -> None:
+        await shelf.clear(claimer.minutes[shelf.lane].until(shelf.shard, claimer.here), claimer.now)
+
+    async def _seize(self, claimer: _Claimer, chosen: Sequence[Entry]) -> Sequence[Attempt]:
+        """Hand over those of *chosen* that lead to a run that waits; first write down which they are."""
+        session = claimer.holder.session
+        intent, rows = await self._announced(session, chosen)
+        won: list[Row] = []
+        doubtful = True
+        try:
+            ready = self._sorted_out(chosen, rows)
+            handed = await self._hand_over(claimer.holder, ready)
+            won = [row for each in handed for row in each.won]
+            failures = [each.failure for each in handed if each.failure is not None]
+            doubtful = bool(failures)
+        finally:
+            self._intents.held(session, intent, won, doubtful=doubtful)
+        lost = {run_id for each in handed for run_id in each.lost} | {identity(row, "id") for row in won}
+        self._drop([entry for entry in chosen if entry.id in lost])
+        await self._context.note([_noted(row) for row in won])
+        if failures and not won:
+            raise failures[0]
+        order = {entry.id: position for position, entry in enumerate(chosen)}
+        return [attempt_of(row) for row in sorted(won, key=lambda row: order[identity(row, "id")])]
+
+    async def _announced(self, session: SessionId, chosen: Sequence[Entry]) -> tuple[int, Mapping[UUID, Row]]:
+        ids = [entry.id for entry in chosen]
+        intent, rows = await asyncio.gather(
+            self._intents.announce(session, ids), read(self._context, ids), return_exceptions=True
+        )
+        if isinstance(intent, BaseException):
+            raise intent
+        if isinstance(rows, BaseException):
+            self._intents.held(session, intent, (), doubtful=False)
+            raise rows
+        return intent, rows
+
+    def _sorted_out(self, chosen: Sequence[Entry], rows: Mapping[UUID, Row]) -> Mapping[Home, Sequence[Row]]:
+        """The rows that may be handed over, by home; entries that lead nowhere are passed over from now on."""
+        now = self._context.now()
+        ready: defaultdict[Home, list[Row]] = defaultdict(list)
+        for entry in chosen:
+            row = rows.get(entry.id)
+            leads = lead(entry, row, now)
+            if leads is Lead.READY and row is not None and _awake(row, now):
+                ready[home_of(entry.id)].append(row)
+            elif leads is not Lead.AHEAD:
+                self._drop([entry])
+        return ready
+
+    async def _hand_over(self, holder: Holder, ready: Mapping[Home, Sequence[Row]]) -> Sequence[Handed]:
+        now = self._context.now()
+        return await asyncio.gather(
+            *(hand_over(self._context, home, rows, holder, now) for home, rows in ready.items())
+        )
+
+    def _drop(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            self.shelf(entry.lane, entry.shard).drop([entry])
+
+    async def _next_in(self, claimer: _Claimer) -> timedelta | None:
+        waits = await asyncio.gather(
+            *(self.waits.next(lane, minutes, claimer.now) for lane, minutes in claimer.minutes.items())
+        )
+        return min((wait for wait in waits if wait is not None), default=None)
+
+    async def _wait(self, lane: Lane, now: int) -> timedelta | None:
+        minutes = await open_minutes(self._context, lane)
+        shelves = [self.shelf(lane, shard) for shard in minutes.ready(slot_of(now))]
+        ready = await asyncio.gather(*(self._waits_on(shelf, minutes, now) for shelf in shelves))
+        return _NOTHING if any(ready) else await self.waits.next(lane, minutes, now)
+
+    async def _waits_on(self, shelf: Shelf, minutes: Minutes, now: int) -> bool:
+        """Whether a run on *shelf* may start, as far as its first entries tell."""
+        until = minutes.until(shelf.shard, slot_of(now))
+        entries = await shelf.look(until, now)
+        sample = entries[:_SAMPLE]
+        rows = await read(self._context, [entry.id for entry in sample])
+        leads = [(entry, lead(entry, rows.get(entry.id), now)) for entry in sample]
+        shelf.drop([entry for entry, leads_to in leads if leads_to is Lead.NOWHERE])
+        await shelf.clear(until, now)
+        return len(entries) > len(sample) or any(leads_to is Lead.READY for _, leads_to in leads)
+
+
+def _awake(row: Row, now: int) -> bool:
+    """Of two processes that stored one run, the later one's time counts, and its entry is still to come."""
+    return row["wake_at"] is not None and number(row, "wake_at") <= now
+
+
+def _noted(row: Row) -> Noted:
+    return Noted(
+        id=identity(row, "id"),
+        job_id=identity(row, "job_id"),
+        owner=text(row, "owner"),
+        fence=number(row, "fence"),
+        state=int(State.RUNNING),
+        lane=Lane(text(row, "lane")),
+        kind=Origin(number(row, "kind")),
+        started=1,
+        running=1,
+        wait=timedelta(microseconds=number(row, "started_at") - number(row, "wake_at")),
+    )

@@ -1,0 +1,88 @@
+"""The compare-and-set that makes waiting runs of one home a session's own, under new fences."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from mainspring.adapters.cassandra.context import Context
+from mainspring.adapters.cassandra.layout import span_of
+from mainspring.adapters.cassandra.rows import Change, Row, Value
+from mainspring.adapters.cassandra.runs import Home, batches, decide
+from mainspring.adapters.cassandra.values import identity, number
+from mainspring.domain.ids import SessionId
+from mainspring.domain.run import State
+from mainspring.domain.task import BACKSTOP
+from mainspring.errors import StoreUnavailable
+
+_TRIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who takes over."""
+
+    session: SessionId
+    name: str
+
+
+@dataclass(slots=True)
+class Handed:
+    """What came of it."""
+
+    won: list[Row] = field(default_factory=list)
+    lost: list[UUID] = field(default_factory=list)
+    """Somebody else was faster."""
+    failure: StoreUnavailable | None = None
+    """Why more than this may have been won."""
+
+
+async def hand_over(context: Context, home: Home, rows: Iterable[Row], to: Holder, now: int) -> Handed:
+    """Hand over those of *rows* that still wait as they were read."""
+    waiting = {identity(row, "id"): row for row in rows}
+    handed = Handed()
+    for batch in batches([_change(row, to, now) for row in waiting.values()]):
+        try:
+            await _hand_over(context, home, batch, waiting, handed)
+        except StoreUnavailable as failure:
+            handed.failure = failure
+            break
+    return handed
+
+
+async def _hand_over(
+    context: Context, home: Home, batch: Sequence[Change], waiting: Mapping[UUID, Row], handed: Handed
+) -> None:
+    changes = {_id(change): change for change in batch}
+    for _ in range(_TRIES):
+        decision = await decide(context, home, [*changes.values()])
+        for run_id in decision.applied:
+            handed.won.append({**waiting[run_id], **changes.pop(run_id).values})
+        taken = [run_id for run_id, change in changes.items() if not _stands(change, decision.found.get(run_id))]
+        handed.lost += taken
+        for run_id in taken:
+            del changes[run_id]
+        if not changes:
+            return
+
+
+def _change(row: Row, to: Holder, now: int) -> Change:
+    values: dict[str, Value] = {
+        "state": int(State.RUNNING),
+        "fence": number(row, "fence") + 1,
+        "session": to.session,
+        "worker": to.name,
+        "attempt": number(row, "attempt") + 1,
+        "started_at": now,
+        "deadline_at": now + number(row, "timeout") + span_of(BACKSTOP),
+    }
+    expected = {"state": int(State.WAITING), "fence": row["fence"]}
+    return Change(key=(row["id"],), values=values, expected=expected)
+
+
+def _stands(change: Change, row: Row | None) -> bool:
+    expected = change.expected or {}
+    return row is not None and all(row[name] == value for name, value in expected.items())
+
+
+def _id(change: Change) -> UUID:
+    return identity({"id": change.key[0]}, "id")

@@ -1,0 +1,115 @@
+"""What a verdict makes of a run's row: the change, under which condition, what leads to it and what is told of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mainspring.adapters.cassandra.blobs import use_of
+from mainspring.adapters.cassandra.index import of_dead_run, of_waiting_run
+from mainspring.adapters.cassandra.layout import span_of
+from mainspring.adapters.cassandra.ledger import Noted
+from mainspring.adapters.cassandra.records import state_of
+from mainspring.adapters.cassandra.rows import Change, Put, Row, Value
+from mainspring.adapters.cassandra.values import identity, number, text
+from mainspring.domain.ids import Lane
+from mainspring.domain.outcome import Settled, Verdict
+from mainspring.domain.run import Origin, State
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A verdict that nothing stands against, by what was known of the run."""
+
+    change: Change
+    entries: Sequence[Put]
+    """To be written before the change."""
+    noted: Noted
+
+
+def plan(verdict: Verdict, row: Row | None, now: int) -> Plan | Settled:
+    """How to apply *verdict* to the run as it is, or why not."""
+    refusal = _refusal(verdict, row)
+    if row is None or refusal is not None:
+        return refusal or Settled.STALE
+    after = _after(verdict, row, now)
+    # A success counts whether or not somebody has asked for an end.
+    expected = {"fence": row["fence"], "state": row["state"]}
+    if verdict.state is not State.SUCCEEDED:
+        expected["cancel"] = row["cancel"]
+    if verdict.session is not None:
+        expected["session"] = verdict.session
+    values = {name: value for name, value in after.items() if name == "state" or row.get(name) != value}
+    changed = {**row, **after}
+    change = Change(key=(row["id"],), values=values, expected=expected)
+    return Plan(change, _entries(changed, now), _noted(verdict, row, changed))
+
+
+def _refusal(verdict: Verdict, row: Row | None) -> Settled | None:
+    if row is None:
+        return Settled.STALE
+    if row["fence"] != verdict.fence:
+        return Settled.REPEATED if row["settled"] == verdict.fence else Settled.STALE
+    state = state_of(row)
+    if state.terminal:
+        return Settled.REPEATED
+    if verdict.session is not None and (state is not State.RUNNING or row["session"] != verdict.session):
+        return Settled.REPEATED if state is State.WAITING else Settled.STALE
+    return None
+
+
+def _after(verdict: Verdict, row: Row, now: int) -> dict[str, Value]:
+    """The columns that *verdict* decides about, as they will be."""
+    flagged = row["cancel"] is not None and verdict.state is not State.SUCCEEDED
+    state = State.CANCELLED if flagged else verdict.state
+    after: dict[str, Value] = {
+        "state": int(state),
+        "attempt": verdict.attempt,
+        "failures": verdict.failures,
+        "losses": verdict.losses,
+        "result": verdict.result,
+        "result_blob": verdict.blob,
+        "error": verdict.error,
+        "reason": (row["cancel"] or verdict.reason) if flagged else verdict.reason,
+        "log": verdict.log or None,
+    }
+    if state.terminal:
+        return {**after, "finished_at": max(now, number(row, "started_at"))}
+    return {**after, **_waits_again(verdict, row, now)}
+
+
+def _waits_again(verdict: Verdict, row: Row, now: int) -> dict[str, Value]:
+    wake_at = now + span_of(verdict.delay)
+    again: dict[str, Value] = {"wake_at": wake_at, "indexed_at": wake_at}
+    if verdict.session is None:
+        again |= {"fence": number(row, "fence") + 1, "settled": row["fence"]}
+    return again
+
+
+def _entries(changed: Row, now: int) -> Sequence[Put]:
+    state = state_of(changed)
+    entries: list[Put] = []
+    if state is State.WAITING:
+        entries += of_waiting_run(changed)
+    if state is State.DEAD:
+        entries.append(of_dead_run(changed, error=str(changed["error"] or ""), now=now))
+    if changed["result_blob"] is not None:
+        entries.append(use_of(text(changed, "result_blob"), identity(changed, "id"), now))
+    return entries
+
+
+def _noted(verdict: Verdict, row: Row, changed: Row) -> Noted:
+    state = state_of(changed)
+    lost = verdict.session is not None
+    return Noted(
+        id=identity(row, "id"),
+        job_id=identity(row, "job_id"),
+        owner=text(row, "owner"),
+        fence=number(changed, "fence"),
+        state=int(state),
+        lane=Lane(text(row, "lane")),
+        kind=Origin(number(row, "kind")),
+        retried=int(state is State.WAITING and not lost and verdict.error is not None),
+        lost=int(lost),
+        ended=int(state.terminal),
+        running=-1 if state_of(row) is State.RUNNING else 0,
+        told=state.terminal,
+    )

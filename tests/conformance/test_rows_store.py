@@ -1,0 +1,100 @@
+"""The Cassandra adapter over rows in a dictionary: its protocols, without a server."""
+
+from datetime import timedelta
+from typing import ClassVar
+
+import pytest
+
+from mainspring.adapters.cassandra.locks import SKEW
+from mainspring.adapters.cassandra.store import CassandraStore
+from mainspring.testing.clock import ManualClock, ManualTime, Time
+from mainspring.testing.contracts import (
+    AuditContract,
+    BlobsContract,
+    ChangesContract,
+    KeysContract,
+    LocksContract,
+    OutputContract,
+    SessionsContract,
+    Store,
+    TimetableContract,
+    UpkeepContract,
+    ViewsContract,
+    WorkContract,
+)
+from mainspring.testing.rows.dictionary import Dictionary, DictionaryRows
+from mainspring.testing.virtual_time import SeededRandom
+
+
+class OverRows:
+    has_transactions: ClassVar[bool] = False
+    lock_skew: ClassVar[timedelta] = SKEW
+
+    @pytest.fixture
+    def clock(self) -> ManualClock:
+        return ManualClock()
+
+    @pytest.fixture
+    def time(self, clock: ManualClock) -> Time:
+        return ManualTime(clock)
+
+    @pytest.fixture
+    def dictionary(self) -> Dictionary:
+        return Dictionary()
+
+    @pytest.fixture
+    async def store(self, clock: ManualClock, dictionary: Dictionary) -> Store:
+        return a_store(dictionary, clock, seed=1)
+
+    @pytest.fixture
+    async def second_store(self, clock: ManualClock, dictionary: Dictionary) -> Store:
+        return a_store(dictionary, clock, seed=2)
+
+
+def a_store(dictionary: Dictionary, clock: ManualClock, *, seed: int) -> CassandraStore:
+    """A process of its own on the same rows."""
+    return CassandraStore.over(DictionaryRows(dictionary, clock), clock=clock, random=SeededRandom(seed))
+
+
+class TestAudit(OverRows, AuditContract):
+    pass
+
+
+class TestBlobs(OverRows, BlobsContract):
+    pass
+
+
+class TestChanges(OverRows, ChangesContract):
+    pass
+
+
+class TestKeys(OverRows, KeysContract):
+    pass
+
+
+class TestLocks(OverRows, LocksContract):
+    pass
+
+
+class TestOutput(OverRows, OutputContract):
+    pass
+
+
+class TestSessions(OverRows, SessionsContract):
+    pass
+
+
+class TestTimetable(OverRows, TimetableContract):
+    pass
+
+
+class TestUpkeep(OverRows, UpkeepContract):
+    pass
+
+
+class TestViews(OverRows, ViewsContract):
+    pass
+
+
+class TestWork(OverRows, WorkContract):
+    pass
