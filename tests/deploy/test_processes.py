@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -77,6 +77,17 @@ def place(stack: list[Service], request: pytest.FixtureRequest, tmp_path: Path) 
 
 
 def test_a_stack_passes_the_smoke_test_and_all_of_it_is_ready(stack: list[Service], place: Place) -> None:
+    see_through(stack, place)
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("stack", ["cassandra", "scylla-kafka-sqs"], indirect=True)
+def test_a_stack_passes_on_a_store_of_its_own_kind(stack: list[Service], place: Place, cassandra_url: str) -> None:
+    see_through(stack, replace(place, store=cassandra_url))
+
+
+def see_through(stack: Sequence[Service], place: Place) -> None:
+    """A job, in all of the stack's processes, to their end."""
     with place.running(stack) as processes:
         tried = smoke_test(processes[the_api(stack)])
         assert tried.returncode == 0, tried.stdout + tried.stderr
