@@ -66,8 +66,9 @@ async def fold(context: Context, limit: int) -> int:
     closed = context.now() - span_of(CLOSED)
     by_group: dict[Group, list[Row]] = {}
     for page in await _all(context.rows, TALLY):
-        if number(page, "at") < closed and identity(page, "process") not in totals.get(_group(page), _NOTHING).pages:
-            by_group.setdefault(_group(page), []).append(page)
+        group = _group(page)
+        if number(page, "at") < closed and identity(page, "process") not in totals.get(group, _NOTHING).pages:
+            by_group.setdefault(group, []).append(page)
     folded = 0
     for group, pages in by_group.items():
         if folded < limit:
