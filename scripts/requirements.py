@@ -1,28 +1,33 @@
 """What the five documents ask for, by number, and what shows that it is so; the page about it is made from this.
 
-The tests in tests/documents say by themselves which numbers they show, in the first sentence of their docstrings.
-Here stands what is shown elsewhere, what comes later and why, and what each number is about.
+Tests say by themselves which numbers they show, in the first sentence of their docstrings: `S0-25, 60 to 64; S1-02.`
+What is shown otherwise, what comes later and why, and what each number is about stands in scripts/documents.
 """
 
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from scripts.requirement_groups import DOCUMENTS, Document, Group
+from scripts.documents import DOCUMENTS, Document, Group
 
 ROOT = Path(__file__).resolve().parent.parent
-TESTS = ROOT / "tests" / "documents"
+TESTS = ROOT / "tests"
+OF_DOCUMENTS = "tests/documents/"
+"""Where the tests are that paste commands; the page says so once."""
 _RANGE = re.compile(r"(\d+)(?: to (\d+))?")
+_SAYING = re.compile(r"S\d-\d")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A test, and the numbers that it shows."""
+    """A test, and the numbers of one document that it shows."""
 
     path: str
     name: str
+    document: str
     numbers: frozenset[int]
 
 
@@ -34,18 +39,27 @@ def numbers_in(text: str) -> Sequence[int]:
 
 def shown_in(document: Document) -> Sequence[Evidence]:
     """The tests that name numbers of the document."""
-    path = TESTS / f"test_{document.name.lower()}.py"
-    functions = (node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef))
-    return list(_named(document, path.relative_to(ROOT).as_posix(), functions))
+    return [each for each in evidence() if each.document == document.name]
 
 
-def _named(document: Document, path: str, functions: Iterator[ast.FunctionDef]) -> Iterator[Evidence]:
-    mark = f"{document.name}-"
-    for function in functions:
-        said = ast.get_docstring(function) or ""
-        if said.startswith(mark):
-            numbers = numbers_in(said.removeprefix(mark).partition(".")[0])
-            yield Evidence(path=path, name=function.name, numbers=frozenset(numbers))
+@cache
+def evidence() -> Sequence[Evidence]:
+    """The tests that name numbers of any document."""
+    found: list[Evidence] = []
+    for path in sorted(TESTS.rglob("test_*.py")):
+        text = path.read_text(encoding="utf-8")
+        if _SAYING.search(text):
+            found += _named(path.relative_to(ROOT).as_posix(), ast.parse(text))
+    return found
+
+
+def _named(path: str, module: ast.Module) -> Iterator[Evidence]:
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            said = (ast.get_docstring(node) or "").partition(".")[0]
+            for part in said.split("; ") if _SAYING.match(said) else ():
+                document, _, numbers = part.partition("-")
+                yield Evidence(path=path, name=node.name, document=document, numbers=frozenset(numbers_in(numbers)))
 
 
 def faults() -> Iterator[str]:
@@ -67,9 +81,15 @@ def _faults_of(document: Document, group: Group, shown: frozenset[int]) -> Itera
     if group.later or group.moot:
         yield from (f"{document.name}-{each:02} is shown, and says it isn't" for each in numbers if each in shown)
     elif group.where:
-        yield from (f"there is no {path}" for path in group.where if not (ROOT / path).exists())
+        yield from (f"there is no {place}" for place in group.where if not _is_there(place))
     else:
         yield from (f"{document.name}-{each:02} is shown by no test" for each in numbers if each not in shown)
+
+
+def _is_there(place: str) -> bool:
+    """Whether a path exists, and if a test follows it after two colons, whether that is in it."""
+    path, _, test = place.partition("::")
+    return (ROOT / path).exists() and (not test or f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"))
 
 
 def rows(document: Document) -> Iterator[tuple[str, str, str]]:
@@ -77,18 +97,49 @@ def rows(document: Document) -> Iterator[tuple[str, str, str]]:
     tests = shown_in(document)
     for group in document.groups:
         wanted = frozenset(numbers_in(group.numbers))
-        names = [f"`{test.name}`" for test in tests if test.numbers & wanted]
-        links = [f"[{path}](../../{path})" for path in group.where]
+        shown = [f"{test.path}::{test.name}" for test in tests if test.numbers & wanted]
+        links = [_link(place) for place in dict.fromkeys([*group.where, *shown])]
         waits = f"later: {group.later}" if group.later else group.moot
-        yield group.numbers, group.about, waits or ", ".join([*links, *names])
+        yield group.numbers, group.about, waits or ", ".join(links)
 
 
-def counts() -> Mapping[str, tuple[int, int]]:
-    """For each document how many numbers are shown, and how many there are."""
+def _link(place: str) -> str:
+    path, _, test = place.partition("::")
+    if test and path.startswith(OF_DOCUMENTS):
+        return f"`{test}`"
+    return f"[{f'`{test}`' if test else path}](../../{path})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How many numbers of a document are shown, wait, and have nothing to show."""
+
+    shown: int
+    later: int
+    moot: int
+
+
+def counts() -> Mapping[str, Count]:
+    """For each document what has become of its numbers."""
     return {
-        document.name: (
-            sum(len(numbers_in(group.numbers)) for group in document.groups if not (group.later or group.moot)),
-            document.last,
+        document.name: Count(
+            shown=_sum(group for group in document.groups if not (group.later or group.moot)),
+            later=_sum(group for group in document.groups if group.later),
+            moot=_sum(group for group in document.groups if group.moot),
         )
         for document in DOCUMENTS
     }
+
+
+def _sum(groups: Iterator[Group]) -> int:
+    return sum(len(numbers_in(group.numbers)) for group in groups)
+
+
+def left() -> Mapping[str, Sequence[str]]:
+    """What is waited for, each with the numbers that wait."""
+    waiting: dict[str, list[str]] = {}
+    for document in DOCUMENTS:
+        for group in document.groups:
+            if group.later:
+                waiting.setdefault(group.later, []).append(f"{document.name}-{group.numbers}")
+    return waiting

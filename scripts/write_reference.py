@@ -15,8 +15,8 @@ from mainspring.cli.main import app
 from mainspring.cli.options import JSON, TARGET
 from mainspring.wiring.setting import Part, Setting, settings_of, written
 from mainspring.wiring.settings import Settings
-from scripts.requirement_groups import DOCUMENTS
-from scripts.requirements import counts, rows
+from scripts.documents import DOCUMENTS
+from scripts.requirements import counts, left, rows
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MARK = "<!-- Written by `make docs` from the program. Don't edit. -->"
@@ -52,7 +52,7 @@ DOCUMENTS_HEAD = f"""\
 Mainspring answers five older descriptions of job schedulers, S0 to S4, word for word: their paths, fields, status
 words, variables and metrics. Each statement in them has a number. Here stands what shows that it holds, or what it
 waits for. Names without a link are tests in [tests/documents](../../tests/documents), one file per document; they send
-the commands that the documents print to real processes.
+the commands that the documents print to real processes. Pages of the documentation are run by the tests as well.
 """
 
 CQL_HEAD = """\
@@ -114,13 +114,33 @@ def commands_page() -> str:
 
 def documents_page() -> str:
     """Every number of the five documents, and what shows that it is so."""
-    head = ("document", "shown", "of")
-    totals = [(f"[{name}](#{name.lower()})", str(shown), str(of)) for name, (shown, of) in counts().items()]
+    found = counts()
+    totals = [
+        (f"[{name}](#{name.lower()})", str(count.shown), str(count.later), str(count.moot))
+        for name, count in found.items()
+    ]
+    totals.append(
+        (
+            "together",
+            str(sum(count.shown for count in found.values())),
+            str(sum(count.later for count in found.values())),
+            str(sum(count.moot for count in found.values())),
+        )
+    )
+    open_points = [(reason, "; ".join(numbers)) for reason, numbers in left().items()]
     sections = [
         f"## {each.name}\n\n{each.title}.\n\n{_table(('numbers', 'about', 'shown by'), list(rows(each)))}"
         for each in DOCUMENTS
     ]
-    return "\n".join([DOCUMENTS_HEAD, _table(head, totals), *sections, FOOT])
+    return "\n".join(
+        [
+            DOCUMENTS_HEAD,
+            _table(("document", "shown", "later", "nothing to show"), totals),
+            f"## Left to do\n\n{_table(('it waits for', 'numbers'), open_points)}",
+            *sections,
+            FOOT,
+        ]
+    )
 
 
 def pages() -> Mapping[str, str]:

@@ -80,6 +80,28 @@ def test_the_metrics_are_prometheus_text_and_count_what_happened(reader: Reader)
     until(lambda: reader.metric(8080, "jobs_in_progress"), lambda running: running == 0)
 
 
+def test_durations_and_locks_are_measured(reader: Reader) -> None:
+    """S0-36 to 38."""
+    taken = {"operation": "acquire", "result": "acquired"}
+    names: list[tuple[str, dict[str, str]]] = [
+        ("job_duration_seconds_count", {}),
+        ("lock_lwt_latency_seconds_count", {}),
+        ("lock_operations_total", taken),
+    ]
+    before = [reader.metric(8080, name, **labels) for name, labels in names]
+    identity = reader.json(CREATE, 201)["job_id"]
+    run(reader, identity)
+    ended(reader, identity)
+    lock = "http://localhost:8080/api/v1/locks/measured/acquire"
+    reader.json(
+        f"""curl -X POST {lock} -H 'Content-Type: application/json' -d '{{"ttl_ms": 1000, "holder": "me"}}'""", 200
+    )
+    after = [reader.metric(8080, name, **labels) for name, labels in names]
+    assert [now > earlier for now, earlier in zip(after, before, strict=True)] == [True, True, True]
+    assert reader.metric(8080, "job_duration_seconds_bucket", le="+Inf") == after[0]
+    assert reader.metric(8080, "job_duration_seconds_sum") > 0
+
+
 def test_the_probes_say_ok_and_ready(reader: Reader) -> None:
     """S0-22, 23. As far as all is well; what they say otherwise is shown where the store can be taken away."""
     assert reader.curl("curl http://localhost:8080/healthz").text == "OK"

@@ -144,3 +144,17 @@ def test_requests_and_executions_are_counted(reader: Reader) -> None:
     after = [reader.metric(8080, name, **given) for name, given in names]
     assert after[0] == before[0] + 1
     assert after[1] >= before[1] + 1
+
+
+def test_durations_and_long_payloads_are_measured(reader: Reader) -> None:
+    """S1-69 to 71."""
+    names: list[tuple[str, dict[str, str]]] = [
+        ("job_execution_duration_seconds_count", {}),
+        ("sqs_enqueue_duration_seconds_count", {}),
+        ("s3_operations_total", {"operation": "upload"}),
+        ("s3_operations_total", {"operation": "download"}),
+    ]
+    before = [reader.metric(8080, name, **labels) for name, labels in names]
+    assert ended(reader, submit(reader, payload="x" * 5000))["status"] == "completed"
+    after = [reader.metric(8080, name, **labels) for name, labels in names]
+    assert [now > earlier for now, earlier in zip(after, before, strict=True)] == [True] * 4

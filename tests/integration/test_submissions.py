@@ -96,7 +96,7 @@ class TestScheduledJobExecution:
 
 class TestShellScriptExecution:
     def test_a_script_of_2418_bytes_is_executed_whole(self, reader: Reader) -> None:
-        """S1-92. Where it is kept doesn't show; in S3 it will be once there is an adapter."""
+        """S1-47, 92. Where it is kept doesn't show; in S3 it will be once there is an adapter."""
         lines = "\n".join(f"total=$((total + {number}))" for number in range(200))
         script = f"cmd:{lines}"[: 2418 - 12].rpartition("\n")[0]
         script = f"{script}\n{'#' * (2418 - 13 - len(script))}\necho $total"
