@@ -3,6 +3,13 @@
 import sys
 
 
+def current_trace() -> str | None:
+    """Where the trace of the span that encloses the caller goes on, as a W3C traceparent."""
+    headers: dict[str, str] = {}
+    add_trace(headers)
+    return headers.get("traceparent")
+
+
 def add_trace(headers: dict[str, str]) -> None:
     """Add where the trace of the span that encloses the caller goes on, by the program's own propagators.
 

@@ -1,9 +1,23 @@
 """What a worker tells about the attempts that it has executed, to whoever counts them."""
 
-from typing import Protocol
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Protocol
 
-from mainspring.domain.outcome import Outcome
+from mainspring.domain.outcome import Cancelled, Failed, HandedBack, Lost, Outcome, Snoozed, Succeeded
 from mainspring.domain.run import Attempt
+
+OUTCOME_WORDS: Final[Mapping[type[Outcome], str]] = MappingProxyType(
+    {
+        Succeeded: "succeeded",
+        Failed: "failed",
+        Snoozed: "snoozed",
+        HandedBack: "handed_back",
+        Cancelled: "cancelled",
+        Lost: "lost",
+    }
+)
+"""What metrics and traces call an outcome."""
 
 
 class Observer(Protocol):

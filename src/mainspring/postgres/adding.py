@@ -10,12 +10,14 @@ from secrets import randbits
 from typing import Any
 from uuid import UUID
 
+from mainspring.adapters.carried import with_trace
 from mainspring.adapters.postgres.address import DEFAULT_SCHEMA
 from mainspring.adapters.postgres.rows import retry_text
 from mainspring.api.composing import compose
 from mainspring.api.document import Document
 from mainspring.api.submission import MAX_INLINE, Submission
 from mainspring.client.requests import NewJob
+from mainspring.client.tracing import current_trace
 from mainspring.domain.ids import DEFAULT_LANE, RANDOM_BITS
 from mainspring.domain.job import NewJob as StandingJob
 from mainspring.domain.run import Key, NewRun
@@ -77,6 +79,7 @@ def _item(job: NewJob, owner: str | None) -> dict[str, Any]:
         lane=DEFAULT_LANE,
         now=now,
         random_bits=randbits(RANDOM_BITS),
+        trace=current_trace(),
     )
     return {
         **(_run(item) if isinstance(item, NewRun) else _standing(item)),
@@ -101,7 +104,7 @@ def _run(run: NewRun) -> dict[str, Any]:
         "delay": _seconds(due) if isinstance(due, timedelta) else None,
         "priority": run.task.priority,
         "timeout": _seconds(run.task.timeout),
-        "retry": retry_text(run.task.retry),
+        "retry": with_trace(retry_text(run.task.retry), run.task.trace),
     }
 
 

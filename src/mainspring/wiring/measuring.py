@@ -1,6 +1,6 @@
 """The one instrumentation: wrapped around the ports, so that no store and no service has to think of it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,7 +8,7 @@ from datetime import timedelta
 from mainspring.api.measurements import Measurements
 from mainspring.domain.ids import BlobId, Lane, RunId, SessionId
 from mainspring.domain.job import NewJob
-from mainspring.domain.outcome import Cancelled, Failed, HandedBack, Lost, Outcome, Settled, Snoozed, Succeeded, Verdict
+from mainspring.domain.outcome import HandedBack, Lost, Outcome, Settled, Verdict
 from mainspring.domain.plan import Advance
 from mainspring.domain.run import Attempt, NewRun
 from mainspring.errors import StoreError
@@ -18,6 +18,7 @@ from mainspring.ports.changes import Changes
 from mainspring.ports.checkup import Checkup
 from mainspring.ports.keys import Keys
 from mainspring.ports.locks import HeldBy, Lock, Locks
+from mainspring.ports.observing import OUTCOME_WORDS
 from mainspring.ports.output import Output
 from mainspring.ports.sessions import Sessions
 from mainspring.ports.time import Clock
@@ -168,14 +169,6 @@ class MeasuredBlobs:
         return data
 
 
-_WORDS: Mapping[type[Outcome], str] = {
-    Succeeded: "succeeded",
-    Failed: "failed",
-    Snoozed: "snoozed",
-    HandedBack: "handed_back",
-    Cancelled: "cancelled",
-    Lost: "lost",
-}
 _TIMELESS = frozenset({HandedBack, Lost})
 
 
@@ -189,7 +182,7 @@ class MeasuredAttempts:
     def ended(self, attempt: Attempt, outcome: Outcome, seconds: float) -> None:
         """As `Observer.ended`."""
         kind = type(outcome)
-        self._count(attempt.task.handler, _WORDS[kind])
+        self._count(attempt.task.handler, OUTCOME_WORDS[kind])
         if kind not in _TIMELESS:
             self._seconds.observe(seconds, trace_id=trace_id_of(attempt.task.trace))
 

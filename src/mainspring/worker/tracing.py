@@ -4,22 +4,14 @@ import json
 from datetime import datetime
 
 from mainspring.domain.ids import moment_of
-from mainspring.domain.outcome import Cancelled, Failed, HandedBack, Lost, Outcome, Snoozed, Succeeded
+from mainspring.domain.outcome import Failed, Outcome
 from mainspring.domain.run import Attempt
+from mainspring.ports.observing import OUTCOME_WORDS
 from mainspring.ports.output import Printed
 from mainspring.ports.tracing import Attributes, Kind, Span
 from mainspring.worker.calling import Caller, Finish
 from mainspring.worker.execution import Execution
 from mainspring.worker.settings import WorkerPorts
-
-_WORDS: dict[type[Outcome], str] = {
-    Succeeded: "succeeded",
-    Failed: "failed",
-    Snoozed: "snoozed",
-    HandedBack: "handed_back",
-    Cancelled: "cancelled",
-    Lost: "lost",
-}
 
 
 class TracedCaller:
@@ -54,7 +46,7 @@ class TracedCaller:
 
     def _note(self, execution: Execution, outcome: Outcome, printed: Printed | None) -> None:
         span = self._spans[id(execution)]
-        span.tell({"mainspring.outcome": _WORDS[type(outcome)]})
+        span.tell({"mainspring.outcome": OUTCOME_WORDS[type(outcome)]})
         if isinstance(outcome, Failed):
             span.fail(outcome.error.partition("\n")[0])
         self._finish(execution, outcome, printed)

@@ -11,10 +11,12 @@ from uuid import UUID
 import asyncpg
 import psycopg
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 from sqlalchemy import create_engine
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.orm import Session
 
+from mainspring.adapters.carried import without_trace
 from mainspring.adapters.postgres.address import address
 from mainspring.adapters.postgres.migrate import migrate
 from mainspring.adapters.postgres.signals import PostgresHub
@@ -191,6 +193,17 @@ async def test_a_handler_that_nobody_ever_served_is_refused_by_the_server(url: s
     rows(url, "INSERT INTO handler (name, lane) VALUES ('mail.send', 'slow') RETURNING name")
     await enqueue(DRIVERS[0], url, [new_job("mail.send"), new_job("mail.send", lane="fast")])
     assert rows(url, "SELECT lane FROM queue ORDER BY lane") == [("fast",), ("slow",)]
+
+
+async def test_a_job_goes_on_with_the_trace_of_the_transaction_that_added_it(url: str) -> None:
+    with TracerProvider(shutdown_on_exit=False).get_tracer("shop").start_as_current_span("order") as span:
+        await enqueue(
+            DRIVERS[0], url, [new_job("test.echo", max_retries=7), new_job("test.echo", schedule="@every 1h")]
+        )
+    own = span.get_span_context()
+    [(kept,)] = rows(url, "SELECT retry FROM queue")
+    assert without_trace(kept)[1] == f"00-{own.trace_id:032x}-{own.span_id:016x}-{own.trace_flags:02x}"
+    assert " " not in rows(url, "SELECT coalesce(retry, '') FROM job")[0][0]
 
 
 async def test_what_makes_no_sense_is_refused_before_it_is_sent(url: str) -> None:
