@@ -197,9 +197,7 @@ async def test_a_handler_that_nobody_ever_served_is_refused_by_the_server(url: s
 
 async def test_a_job_goes_on_with_the_trace_of_the_transaction_that_added_it(url: str) -> None:
     with TracerProvider(shutdown_on_exit=False).get_tracer("shop").start_as_current_span("order") as span:
-        await enqueue(
-            DRIVERS[0], url, [new_job("test.echo", max_retries=7), new_job("test.echo", schedule="@every 1h")]
-        )
+        await enqueue(DRIVERS[0], url, [JOB, new_job("report", schedule="@hourly", allow_unknown_handler=True)])
     own = span.get_span_context()
     [(kept,)] = rows(url, "SELECT retry FROM queue")
     assert without_trace(kept)[1] == f"00-{own.trace_id:032x}-{own.span_id:016x}-{own.trace_flags:02x}"
