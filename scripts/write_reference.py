@@ -2,7 +2,7 @@
 
 import socket
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from mainspring.cli.options import JSON, TARGET
 from mainspring.wiring.setting import Part, Setting, settings_of, written
 from mainspring.wiring.settings import Settings
 from scripts.documents import DOCUMENTS
-from scripts.requirements import counts, left, rows
+from scripts.requirements import Count, counts, left, rows
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MARK = "<!-- Written by `make docs` from the program. Don't edit. -->"
@@ -115,18 +115,8 @@ def commands_page() -> str:
 def documents_page() -> str:
     """Every number of the five documents, and what shows that it is so."""
     found = counts()
-    totals = [
-        (f"[{name}](#{name.lower()})", str(count.shown), str(count.later), str(count.moot))
-        for name, count in found.items()
-    ]
-    totals.append(
-        (
-            "together",
-            str(sum(count.shown for count in found.values())),
-            str(sum(count.later for count in found.values())),
-            str(sum(count.moot for count in found.values())),
-        )
-    )
+    totals = [_count_row(f"[{name}](#{name.lower()})", [count]) for name, count in found.items()]
+    totals.append(_count_row("together", found.values()))
     open_points = [(reason, "; ".join(numbers)) for reason, numbers in left().items()]
     sections = [
         f"## {each.name}\n\n{each.title}.\n\n{_table(('numbers', 'about', 'shown by'), list(rows(each)))}"
@@ -141,6 +131,11 @@ def documents_page() -> str:
             FOOT,
         ]
     )
+
+
+def _count_row(name: str, found: Iterable[Count]) -> tuple[str, ...]:
+    columns = zip(*((count.shown, count.later, count.moot) for count in found), strict=True)
+    return (name, *(str(sum(column)) for column in columns))
 
 
 def pages() -> Mapping[str, str]:
