@@ -34,6 +34,7 @@ def a_store(driver: Driver) -> CassandraStore:
 
 
 class OnCassandra:
+    has_transactions: ClassVar[bool] = False
     lock_skew: ClassVar[timedelta] = SKEW
 
     @pytest.fixture
