@@ -15,7 +15,7 @@ from mainspring.adapters.cassandra.table import Table
 from mainspring.adapters.cassandra.tables import RUN, SLOT
 from mainspring.adapters.cassandra.values import identity, number
 
-_FEWEST = 4
+_FEWEST = 8
 """Rows that are asked of each of several walks at least."""
 
 
