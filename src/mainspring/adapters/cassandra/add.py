@@ -77,14 +77,17 @@ async def _store(context: Context, accepted: Sequence[_Accepted]) -> Sequence[Ad
             rows.append(_row(each, standing))
     if rows:
         await insert(context, rows)
-        await _resolve(context, [row for row in rows if row["origin"] is not None])
-        await context.note([_noted(row) for row in rows])
+    await _resolve(context, [each.run.origin for each in accepted if each.run.origin is not None])
+    await context.note([_noted(row) for row in rows])
     return answers
 
 
 async def _known(context: Context, accepted: Sequence[_Accepted]) -> set[UUID]:
     """Those ids that are stored. A key may stand for a standing job, whose id is no run's."""
-    known = set(await read(context, [each.run.id for each in accepted]))
+    found = await read(context, [each.run.id for each in accepted])
+    known = {run_id for run_id, row in found.items() if number(row, "fence") > 0}
+    # What was never changed may only have been seen on its way, and nobody may rely on that.
+    known |= set(await read(context, found.keys() - known, settled=True))
     doubtful = {each.run.id for each in accepted if each.earlier is not None} - known
     return known | await _standing(context, doubtful)
 
@@ -103,11 +106,11 @@ def _row(each: _Accepted, standing: Collection[UUID]) -> Row:
     return {**row, "kind": int(kind)}
 
 
-async def _resolve(context: Context, rows: Sequence[Row]) -> None:
-    """Who is tried again is off the list of dead letters, if he was on it."""
-    if rows:
-        origins = await read(context, [identity(row, "origin") for row in rows])
-        dead = [row for row in origins.values() if row["state"] == State.DEAD]
+async def _resolve(context: Context, origins: Sequence[RunId]) -> None:
+    """Who is tried again is off the list of dead letters, if he was on it: also by who repeats what another began."""
+    if origins:
+        found = await read(context, origins)
+        dead = [row for row in found.values() if row["state"] == State.DEAD]
         await context.rows.put([of_resolved_run(row) for row in dead])
 
 

@@ -85,7 +85,8 @@ class Rows(Protocol):
     ) -> Sequence[Row]:
         """The rows of *partition* that exist among *keys*, in the order of their keys.
 
-        With *settled*, conditional batches on them that are under way are finished or ruled out first.
+        With *settled*, conditional batches on them that are under way are finished or ruled out first, and every later
+        read sees what this one did; a plain read may also see what nobody has acknowledged, and the next one may not.
         """
         ...
 

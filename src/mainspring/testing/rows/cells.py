@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-from mainspring.adapters.cassandra.rows import Change, Key, Row, Span, Value
+from mainspring.adapters.cassandra.rows import Change, Key, Row, Span, Value, only
 from mainspring.adapters.cassandra.table import Table
 
 ORIGINAL = 1
@@ -36,6 +37,8 @@ class Partition:
     markers: dict[Key, int] = field(default_factory=dict)
     """When a row was last inserted: it then exists although all its columns are None."""
     tombstones: list[tuple[Span, int]] = field(default_factory=list)
+    points: dict[Key, int] = field(default_factory=dict)
+    """Tombstones of one key each, of which there may be many."""
 
     def write(self, key: Key, values: Row, *, at: int, insert: bool) -> None:
         """Write some cells of a row; an insert makes the row exist even without any."""
@@ -49,7 +52,10 @@ class Partition:
 
     def delete(self, span: Span, *, at: int) -> None:
         """Hide all that was written in *span* until *at*; what comes later with an older time stays hidden too."""
-        self.tombstones.append((span, at))
+        if span.first is not None and len(span.first) == len(self.table.clustering) and span == only(span.first):
+            self.points[span.first] = max(at, self.points.get(span.first, 0))
+        else:
+            self.tombstones.append((span, at))
         for key in [key for key in self.rows if covers(span, key)]:
             if self.markers.get(key, 0) <= at and all(cell.at <= at for cell in self.rows[key].values()):
                 del self.rows[key]
@@ -58,7 +64,7 @@ class Partition:
     def copy(self) -> "Partition":
         """Another one with the same content."""
         rows = {key: dict(cells) for key, cells in self.rows.items()}
-        return Partition(self.table, rows, dict(self.markers), list(self.tombstones))
+        return Partition(self.table, rows, dict(self.markers), list(self.tombstones), dict(self.points))
 
     def read(self, span: Span) -> Iterator[tuple[Key, Row]]:
         """The rows that exist in *span*, by key."""
@@ -75,7 +81,10 @@ class Partition:
         """One row without its keys, or None if it doesn't exist."""
         if key not in self.rows:
             return None
-        deleted_at = max((at for span, at in self.tombstones if covers(span, key)), default=0)
+        deleted_at = self.points.get(key, 0)
+        for span, at in self.tombstones:
+            if at > deleted_at and covers(span, key):
+                deleted_at = at
         live = {
             name: cell.value for name, cell in self.rows[key].items() if cell.at > deleted_at and cell.value is not None
         }
@@ -113,6 +122,7 @@ def _prefix(key: Key, bound: Key) -> tuple[object, ...]:
     return _order(key[: len(bound)])
 
 
+@lru_cache(maxsize=10_000)
 def _order(key: Key) -> tuple[object, ...]:
     return tuple(map(_comparable, key))
 

@@ -80,6 +80,10 @@ class Witness(Protocol):
         """A plain write has reached its first node."""
         ...
 
+    def vanished(self, table: Table, partition: Key, write: Written) -> None:
+        """A plain write that nobody ever acknowledged is gone for good, and its row with it."""
+        ...
+
     def decided(self, table: Table, partition: Key, decided: "Round") -> None:
         """A conditional batch has been decided."""
         ...
@@ -164,12 +168,17 @@ class Cluster:
             mutation.apply(home.firm)
 
     def repair(self) -> None:
-        """Let everything reach the last node: all that is hazy, and what is decided of the rounds."""
+        """Let nothing be hazy any more: what nobody acknowledged reaches the last node, or its only one was lost."""
         for home in self._homes.values():
-            for mutation in list(home.hazy):
+            lost = [mutation for mutation in home.hazy if self._chance() < _EVEN]
+            for mutation in [mutation for mutation in home.hazy if mutation not in lost]:
                 self.land(home, mutation)
+            home.hazy.clear()
             if home.round is not None and home.round.decided:
                 self.finish(home, home.round)
+            for mutation in lost:
+                if isinstance(mutation, Written) and self.witness is not None and home.firm.row(mutation.key) is None:
+                    self.witness.vanished(home.table, home.key, mutation)
 
     def propose(
         self, home: Home, changes: Sequence[Change], now: int, origin: object, *, heard: bool

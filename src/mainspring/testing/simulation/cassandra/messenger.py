@@ -31,7 +31,8 @@ class SimulatedMessenger:
         self._process.check()
         trip = self._weather.trip()
         trips = [trip if trip.answer is not None else self._weather.bad_trip() for _ in requests]
-        waiting = _Answers(asyncio.get_running_loop().create_future(), len(requests))
+        future = asyncio.get_running_loop().create_future()
+        waiting = _Answers(future, len(requests))
         for position, (request, each) in enumerate(zip(requests, trips, strict=True)):
             arrives = self._arrival(request, each)
             if arrives is not None:
@@ -39,7 +40,8 @@ class SimulatedMessenger:
         if trip.answer is None:
             gives_up = max([trip.gives_up, *(each.gives_up for each in trips)])
             self._universe.after(gives_up, waiting.fail, Unheard("no answer"))
-        return await waiting.future
+        answers: Sequence[Any] = await future
+        return answers
 
     def later(self, callback: Callable[[], None]) -> None:
         """After some seconds, or never."""
@@ -69,7 +71,7 @@ class _Answers:
     """What has been answered of several requests; the process goes on once all are, or one has failed."""
 
     def __init__(self, future: "asyncio.Future[Sequence[Any]]", count: int) -> None:
-        self.future = future
+        self._future = future
         self._values: list[Any] = [None] * count
         self._missing = count
 
@@ -77,17 +79,10 @@ class _Answers:
         """One answer has come."""
         self._values[position] = value
         self._missing -= 1
-        if not self._missing:
-            self.future.get_loop().call_soon_threadsafe(self._resolve, None)
+        if not self._missing and not self._future.done():
+            self._future.set_result(self._values)
 
     def fail(self, error: StoreUnavailable) -> None:
         """No other answer matters any more."""
-        self.future.get_loop().call_soon_threadsafe(self._resolve, error)
-
-    def _resolve(self, error: StoreUnavailable | None) -> None:
-        if self.future.done():
-            return
-        if error is None:
-            self.future.set_result(self._values)
-        else:
-            self.future.set_exception(error)
+        if not self._future.done():
+            self._future.set_exception(error)

@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Iterable
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
+from mainspring.adapters.cassandra import layout
 from mainspring.adapters.cassandra.layout import TRAIL, micros
 from mainspring.adapters.cassandra.store import CassandraStore
 from mainspring.testing.rows.cluster import Cluster
@@ -23,6 +25,8 @@ from mainspring.testing.simulation.universe import Universe
 from mainspring.testing.simulation.weather import Weather
 
 _A_WHILE = 0.01
+_SHARDS = 2
+"""Enough for workers to have some of their own; more would only be read one after the other."""
 
 
 class CassandraStorage:
@@ -42,6 +46,8 @@ class CassandraStorage:
         self._cluster = Cluster(random.random, self._storyteller)
         self._stores: dict[str, CassandraStore] = {}
         self._keeper = Process(universe, history, "keeper", 1, random)
+        self._few_shards = patch.object(layout, "SHARDS", _SHARDS)
+        self._few_shards.start()
 
     def port(self, process: Process, name: str) -> Any:
         """Of the process's own store."""
@@ -74,6 +80,7 @@ class CassandraStorage:
 
     def end(self) -> None:
         """Nothing is open."""
+        self._few_shards.stop()
 
     def _open(self, process: Process) -> CassandraStore:
         clock = AskingClock(process)

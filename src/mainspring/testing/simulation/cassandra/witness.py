@@ -24,7 +24,7 @@ from mainspring.ports.sessions import Heard
 from mainspring.ports.work import Added, Addition, Cancel, Claim, Effect, Steered
 from mainspring.testing.rows.cluster import Round, Written
 from mainspring.testing.simulation.cassandra.asking import Asking
-from mainspring.testing.simulation.history import Applied, History
+from mainspring.testing.simulation.history import Applied, Happened, History
 from mainspring.testing.simulation.universe import Universe
 
 _ALIVE = 0
@@ -57,6 +57,15 @@ class Storyteller:
             return
         self._known.add((table.name, identity))
         self._stored(table, identity[0], write.values, asking)
+
+    def vanished(self, table: Table, partition: Key, write: Written) -> None:
+        """Nobody was told of it, unless somebody took what he saw for what is."""
+        identity = write.key or partition
+        if table is RUN and (table.name, identity) in self._known:
+            self._known.discard((table.name, identity))
+            self._history.record(Happened(self._universe.time, "nodes", f"lost run {_identity(identity[0]).hex[-6:]}"))
+            asking = Asking("nodes", "work.vanish", (), self._universe.time)
+            self._tell(asking, "work.vanish", identity, None, min)
 
     def decided(self, table: Table, partition: Key, decided: Round) -> None:
         """What was changed says what was done, and the verb says what for."""

@@ -28,7 +28,7 @@ def read_cells(cluster: Cluster, now: int, patience: int) -> Rows:
             identity: Live(
                 state=State(row["state"]),
                 due=row["wake_at"] is not None and row["wake_at"] <= now,
-                held=row["held_wake"] is not None,
+                held=row["wake_at"] is None,
             )
             for identity, row in live.items()
         },

@@ -24,6 +24,7 @@ class Replay:
         self.violations: list[Violation] = []
         self.discarded: set[RunId] = set()
         self.requeued: set[RunId] = set()
+        self._submitted: set[RunId] = set()
         self.skips: set[RunId] = set()
         """The ids that skipped ranges must have."""
         self._sessions: dict[SessionId, str] = {}
@@ -40,6 +41,7 @@ class Replay:
             "timetable.fire": self._fired,
             "timetable.save": self._saved,
             "timetable.store": self._stored,
+            "work.vanish": self._vanished,
             "work.believed": self._believed,
             "work.obeyed": self._obeyed,
             "sessions.open": self._opened,
@@ -70,6 +72,7 @@ class Replay:
             if isinstance(item, NewJob):
                 self.jobs[item.job.id] = JobModel(item.job)
             else:
+                self._submitted.add(item.id)
                 self._create(item, event)
 
     def _create(self, run: NewRun, event: Applied) -> None:
@@ -129,6 +132,13 @@ class Replay:
         [run] = event.arguments
         if run not in self.runs:
             self._object("P2", f"run {run.hex[-6:]} was stored although no moment of its job was decided to have one")
+
+    def _vanished(self, event: Applied) -> None:
+        """What was added and never acknowledged may go; whoever fired a run must have made sure of it."""
+        [run] = event.arguments
+        model = self.runs.get(run)
+        if run in self._submitted and model is not None and not model.fence:
+            del self.runs[run]
 
     def _believed(self, event: Applied) -> None:
         _, run = event.arguments

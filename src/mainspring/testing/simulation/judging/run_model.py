@@ -84,10 +84,14 @@ class RunModel:
         current = verdict.fence == self.fence and not self.outdated and not self.state.terminal
         if answer is Settled.ACCEPTED:
             self._accept(verdict, when, current, object_)
-        elif answer is Settled.REPEATED and verdict.fence not in self.settled:
+        elif answer is Settled.REPEATED and verdict.fence not in self._known_to(verdict):
             object_("P3", f"{what} was called a repetition, and it wasn't")
         elif answer is Settled.STALE and current and verdict.session is None and verdict.fence not in self.settled:
             object_("P3", f"{what} was refused although it was current")
+
+    def _known_to(self, verdict: Verdict) -> set[Fence]:
+        """The hand-overs of which such a verdict can be a repetition."""
+        return self.settled if verdict.session is None else self.settled | self.lost
 
     def steered(self, order: Order, answer: Steered, now: datetime, object_: Object) -> None:
         """Somebody gave an order."""
