@@ -21,7 +21,10 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    settings = Settings.read(os.environ)
+    try:
+        settings = Settings.read(os.environ)
+    except ValueError as error:
+        sys.exit(f"PG_PORT and ORDERS_HTTP_PORT are numbers: {error}")
     database = SqliteDatabase(settings.data) if arguments.sqlite else _postgres(settings)
     uvicorn.run(api(database), host=settings.http_host, port=settings.http_port, log_config=None)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -35,9 +36,9 @@ def api(database: Database) -> FastAPI:
         return order
 
     @service.get("/orders/{order_id}")
-    async def order(order_id: str) -> Order:
+    async def order(order_id: UUID) -> Order:
         async with database.transaction() as transaction:
-            found = await tables.find(transaction, order_id)
+            found = await tables.find(transaction, str(order_id))
         if found is None:
             raise HTTPException(404, "no such order")
         return found

@@ -137,3 +137,9 @@ async def test_what_makes_no_sense_is_refused(url: str, body: bytes) -> None:
     async with client(url) as shop:
         answer = await shop.post("/checkout", content=body, headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()["error"]) == (422, "invalid")
+
+
+@pytest.mark.parametrize(("order_id", "status"), [("0a1b2c3d-0000-4000-8000-000000000000", 404), ("%00", 422)])
+async def test_an_order_that_is_not_there_is_not_found(url: str, order_id: str, status: int) -> None:
+    async with client(url) as shop:
+        assert (await shop.get(f"/orders/{order_id}")).status_code == status
