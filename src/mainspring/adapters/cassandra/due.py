@@ -190,15 +190,26 @@ class Shelf:
     async def next_after(self, minute: int, now: int, most: int) -> Sequence[Entry]:
         """The first entries of *minute* that wake after *now*, from the last look if that was at the same time."""
         looked_at, upcoming = self._upcoming
-        if looked_at == now and minute == slot_of(now) and upcoming:
-            return upcoming[:most]
-        return self._entries(
-            await self._context.rows.slice(DUE, self._partition(minute), Span(after=(now,)), limit=most)
-        )
+        if looked_at == now and minute == slot_of(now) and (left := self._left(upcoming)):
+            return left[:most]
+        span = Span(after=(now,))
+        while page := self._entries(await self._context.rows.slice(DUE, self._partition(minute), span, limit=most)):
+            left = self._left(page)
+            if left or len(page) < most:
+                return left
+            span = Span(after=page[-1].key)
+        return ()
 
     async def remove(self, entry: Entry) -> None:
-        """Take away an entry that leads nowhere; its key has the fence, so that no other can be meant."""
+        """Take away an entry that leads nowhere; its key has the fence, so that no other can be meant.
+
+        One that was written by a clock ahead of ours outlives that, and is passed over.
+        """
+        self.drop([entry])
         await self._context.rows.delete_range(DUE, self._partition(slot_of(entry.wake_at)), only(entry.key))
+
+    def _left(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        return [entry for entry in entries if entry.key not in self._gone]
 
     async def clear(self, minutes: Sequence[int], now: int) -> None:
         """Remove what is gone and old enough, and the minutes that are over; now and then."""
