@@ -168,7 +168,7 @@ def _leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
     if children is None:
         yield name, command
         return
-    if command.params and " " in name:
+    if command.invoke_without_command and " " in name:
         yield name, command  # a group that does something by itself
     for child, below in children.items():
         yield from _leaves(f"{name} {child}", below)
