@@ -27,13 +27,17 @@ class Document:
     groups: tuple[Group, ...]
 
 
-CASSANDRA = "the Cassandra store, of which parts are still missing"
 NODES = "a cluster of several Cassandra nodes to test with: there is one"
 REDIS, KAFKA, SQS, ETCD, S3 = (f"the {name} adapter" for name in ("Redis", "Kafka", "SQS", "etcd", "S3"))
 
 KILL = ("tests/scenarios/kill/test_kill_nine.py",)
 CLUSTER = ("tests/scenarios/kill/test_cluster.py",)
-LOCKS = ("tests/conformance/test_sqlite.py", "tests/conformance/test_postgres.py")
+CASSANDRA = ("tests/conformance/test_cassandra.py", "docs/reference/cassandra.cql")
+LOCKS = (
+    "tests/conformance/test_sqlite.py",
+    "tests/conformance/test_postgres.py",
+    "tests/conformance/test_cassandra.py",
+)
 COMMANDS = ("tests/scenarios/serve/test_commands.py",)
 ROLES = ("tests/scenarios/serve/test_serve.py",)
 MEASURED_APART = (

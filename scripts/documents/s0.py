@@ -15,7 +15,7 @@ S0 = Document(
     "Jobs and locks on Cassandra",
     87,
     (
-        Group("01, 04, 19", "Everything kept in Cassandra, in its tables", later=CASSANDRA),
+        Group("01, 04, 19", "Everything kept in Cassandra, in its tables", CASSANDRA),
         Group("02, 05, 49", "API, loop and metrics in one process, started by one command"),
         Group("03", "Locks from Python and the command line", ("tests/api/test_locks.py", "tests/cli/test_locks.py")),
         Group("06, 40, 59", "A stack with three nodes, PostgreSQL, Prometheus, and Grafana with its volume", STACKS),

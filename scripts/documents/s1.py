@@ -1,5 +1,4 @@
 from scripts.documents.group import (
-    CASSANDRA,
     CLUSTER,
     DASHBOARDS,
     ETCD,
@@ -32,7 +31,11 @@ S1 = Document(
         Group("09, 26", "A job at an instant"),
         Group("10, 25, 38", "Recurring jobs, down to seconds"),
         Group("11, 56", "Schedulers that etcd tells of each other", later=ETCD),
-        Group("12", "Schedulers that share the shards", later=CASSANDRA),
+        Group(
+            "12",
+            "Workers and schedulers that share the shards",
+            later="a timetable in shards: workers share those of the work, while one scheduler fires for all",
+        ),
         Group("14, 51", "The suite of chaos, with TestPickerFailure and TestWorkerFailure", CLUSTER),
         Group("15, 85", "Fourteen containers, the writer among them", later=f"{KAFKA}, which the writer reads from"),
         Group(
@@ -61,7 +64,7 @@ S1 = Document(
         Group("73", "A port of its own for the metrics of every role", (*MEASURED_APART, *PORTS)),
         Group("74", "A demonstration", ("docs/tutorial/demo.md",)),
         Group("75", "PORT", SETTINGS),
-        Group("76", "SCYLLA_HOSTS", later=f"{CASSANDRA}: its URL names the nodes, and the variable isn't read"),
+        Group("76", "SCYLLA_HOSTS", later="a variable that names the nodes: so far only the store's URL does"),
         Group(
             "81, 83, 87",
             "Configuring, building and scaling the stack",

@@ -1,4 +1,4 @@
-"""One process answers the ports of all documents at once, on either store; PostgreSQL is named as S4 does."""
+"""One process answers the ports of all documents at once, on every store; servers are named as S4 does."""
 
 from pathlib import Path
 
@@ -13,12 +13,17 @@ from tests.documents.test_s1 import HELLO as S1_HELLO
 from tests.documents.test_s3 import FIRST as S3_FIRST
 from tests.documents.test_s4 import CREATE as S4_CREATE
 
+STORES = {"sqlite": None, "postgresql": "postgres_url", "cassandra": "cassandra_url"}
+"""The fixtures that know where each is; the embedded one is in the folder."""
 
-@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
+
+@pytest.mark.parametrize("store", STORES)
 def test_every_document_s_first_command_works_on_its_port_and_all_share_a_store(
     store: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    variables = {"DATABASE_URL": request.getfixturevalue("postgres_url")} if store == "postgresql" else {}
+    """S0-01; S4-66."""
+    fixture = STORES[store]
+    variables = {} if fixture is None else {"DATABASE_URL": request.getfixturevalue(fixture)}
     with started(tmp_path, "serve", *("--port", "0") * len(DOCUMENTED), **variables) as server:
         reader = Reader(dict(zip(DOCUMENTED, server.ports(len(DOCUMENTED)), strict=True)))
         made = [
