@@ -1,12 +1,10 @@
 """What is in workers' hands, found by asking every worker's session."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from mainspring.adapters.cassandra.abreast import abreast
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.intents import intended
-from mainspring.adapters.cassandra.layout import span_of
 from mainspring.adapters.cassandra.members import MOST_SESSIONS
 from mainspring.adapters.cassandra.rows import Row
 from mainspring.adapters.cassandra.runs import read
@@ -16,18 +14,14 @@ from mainspring.domain.ids import SessionId
 from mainspring.domain.run import State
 from mainspring.ports.sessions import Role
 
-LINGERING = timedelta(minutes=10)
-"""A session whose time was up so long ago has been buried, and its runs were taken from it."""
-
 
 async def running_rows(context: Context, most: int) -> Sequence[Row] | None:
     """All runs in workers' hands, by id; None if they may be more than *most*.
 
-    Costs a read for each worker, and one for each home of what they hold.
+    Costs a read for each worker, and one for each home of what they hold. Those that have ended are asked, too: they
+    are listed for as long as nobody has taken their runs from them.
     """
-    listed = await context.rows.slice(SESSION_OF, (Role.WORKER.value,), limit=MOST_SESSIONS)
-    oldest = context.now() - span_of(LINGERING)
-    sessions = [row for row in listed if row["expires_at"] is not None and number(row, "expires_at") > oldest]
+    sessions = await context.rows.slice(SESSION_OF, (Role.WORKER.value,), limit=MOST_SESSIONS)
     claims = await abreast(lambda row: intended(context, SessionId(number(row, "id"))), sessions)
     held_by = {run_id: row["id"] for row, runs in zip(sessions, claims, strict=True) for run_id in runs}
     if len(held_by) > most:
