@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -93,10 +94,7 @@ def see_through(stack: Sequence[Service], place: Place) -> None:
         assert tried.returncode == 0, tried.stdout + tried.stderr
         assert [line[:5] for line in tried.stdout.splitlines()] == [f"ok {step}." for step in range(1, 6)]
         for process in processes.values():
-            [port] = process.ports(1)
-            process.lines("process.started")
-            assert httpx.get(f"http://127.0.0.1:{port}/readyz").text == "READY"
-            assert "mainspring_info" in httpx.get(f"http://127.0.0.1:{port}/metrics").text
+            assert "mainspring_info" in httpx.get(f"{ready(process)}/metrics").text
         for process in processes.values():
             process.process.terminate()
         assert [process.ended() for process in processes.values()] == [0] * len(processes)
@@ -117,8 +115,17 @@ def the_api(stack: Sequence[Service]) -> str:
 
 
 def smoke_test(process: Started, seconds: int = PATIENCE) -> "subprocess.CompletedProcess[str]":
-    process.lines("process.started")
-    [port] = process.ports(1)
-    variables = {**os.environ, "MAINSPRING_URL": f"http://127.0.0.1:{port}", "SMOKE_SECONDS": str(seconds)}
+    variables = {**os.environ, "MAINSPRING_URL": ready(process), "SMOKE_SECONDS": str(seconds)}
     script = ROOT / "scripts" / "smoke_test.sh"
     return subprocess.run([script], env=variables, capture_output=True, text=True, timeout=300, check=False)
+
+
+def ready(process: Started) -> str:
+    """Where the process answers, once it says that all of it is up."""
+    [port] = process.ports(1)
+    url = f"http://127.0.0.1:{port}"
+    deadline = time.monotonic() + PATIENCE
+    while (answer := httpx.get(f"{url}/readyz", timeout=PATIENCE)).text != "READY":
+        assert time.monotonic() < deadline, answer.text
+        time.sleep(0.05)
+    return url
