@@ -82,18 +82,19 @@ def in_keyspace(url: str, keyspace: str) -> str:
 def empty(driver: Driver) -> None:
     """Delete everything there is: hundreds of tests need it, and a TRUNCATE takes as long as a test."""
     tables = [table for table in TABLES if table is not SETTING]
-    found = _all(driver, [_keys(table) for table in tables])
-    gone = [(table.name, key) for table, keys in zip(tables, found, strict=True) for key in keys]
+    keyspace = driver.address.keyspace
+    found = _all(driver, [_keys(keyspace, table) for table in tables])
+    gone = [(f"{keyspace}.{table.name}", key) for table, keys in zip(tables, found, strict=True) for key in keys]
     _all(driver, [_deletion(*each) for each in gone], [tuple(key.values()) for _, key in gone])
     # Ballots are as coarse as a millisecond, and one of this very one would lie below the deletion.
     time.sleep(_BALLOT)
 
 
-def _keys(table: Table) -> str:
+def _keys(keyspace: str, table: Table) -> str:
     """What is to be deleted: partitions, but runs one by one, because others are yet to be written as original."""
     if table is RUN:
-        return f"SELECT {', '.join((*table.partition, *table.clustering))} FROM {table.name}"  # noqa: S608
-    return f"SELECT DISTINCT {', '.join(table.partition)} FROM {table.name}"  # noqa: S608
+        return f"SELECT {', '.join((*table.partition, *table.clustering))} FROM {keyspace}.{table.name}"  # noqa: S608
+    return f"SELECT DISTINCT {', '.join(table.partition)} FROM {keyspace}.{table.name}"  # noqa: S608
 
 
 def _deletion(table: str, key: Mapping[str, object]) -> str:

@@ -1,4 +1,3 @@
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import ClassVar
 
@@ -42,8 +41,8 @@ class OnCassandra:
         return RealTime()
 
     @pytest.fixture
-    async def store(self, emptied_cassandra: Driver) -> AsyncIterator[Store]:
-        yield a_store(emptied_cassandra)
+    async def store(self, emptied_cassandra: Driver) -> Store:
+        return a_store(emptied_cassandra)
 
     @pytest.fixture
     async def second_store(self, emptied_cassandra: Driver, store: Store) -> Store:

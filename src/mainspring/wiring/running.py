@@ -31,6 +31,7 @@ async def run_process(settings: Settings, duties: Collection[Duty], *, samples: 
             await add_samples(resources)
         collect_seldom()
         log.info("process.started", roles=list(duties), store=settings.shown_store)
+        await warn_of_the_store(resources)
         return await process.run(roles)
 
 
@@ -45,6 +46,14 @@ async def declare_schedules(resources: Resources, applications: Sequence[Applica
     if declared:
         async with local_client(resources) as client:
             await declare(client, declared)
+
+
+async def warn_of_the_store(resources: Resources) -> None:
+    """Say at the start what `doctor` would say, for those who never ask it."""
+    checkup = resources.store.checkup
+    for remark in () if checkup is None else await checkup.examine():
+        if remark.step:
+            log.warning("store.remark", subject=remark.subject, text=remark.text, step=remark.step)
 
 
 def collect_seldom() -> None:

@@ -48,11 +48,12 @@ async def test_a_store_is_made_once_by_many_and_found_again(driver: Driver) -> N
 
 async def test_tables_and_columns_that_are_missing_are_added(cassandra_driver: Driver) -> None:
     bridge = Bridge(cassandra_driver)
-    await bridge.run(f"DROP TABLE {SIGNAL.name}")
-    await bridge.run("ALTER TABLE output DROP message")
+    keyspace = cassandra_driver.address.keyspace
+    await bridge.run(f"DROP TABLE {keyspace}.{SIGNAL.name}")
+    await bridge.run(f"ALTER TABLE {keyspace}.output DROP message")
     assert await migrate(cassandra_driver) == SCHEMA
     assert await CqlRows(cassandra_driver).slice(SIGNAL, (0,), limit=1) == []
-    assert await bridge.run("SELECT message FROM output LIMIT 1") == []
+    assert await bridge.run(f"SELECT message FROM {keyspace}.output LIMIT 1") == []  # noqa: S608
 
 
 @pytest.mark.parametrize(

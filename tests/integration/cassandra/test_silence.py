@@ -29,7 +29,6 @@ async def wired(
     async with relayed(node) as (relay, port):
         monkeypatch.setattr(driving, "REQUEST_SECONDS", patience)
         driver = await Driver.connect(replace(node, hosts=("127.0.0.1",), port=port), SystemClock())
-        await driver.use(node.keyspace)
         rows = CqlRows(driver)
         # Statements are prepared before anything goes silent: only what is decided is to be in doubt.
         assert await rows.cas_batch(LOCK, (uuid4().hex,), [made()]) is None

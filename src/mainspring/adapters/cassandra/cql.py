@@ -25,6 +25,7 @@ class CqlRows:
 
     def __init__(self, driver: Driver) -> None:
         self._bridge = Bridge(driver)
+        self._keyspace = driver.address.keyspace
         self._room = asyncio.Semaphore(MOST_UNDER_WAY)
 
     async def get(
@@ -35,7 +36,7 @@ class CqlRows:
             return ()
         restriction, values = among(table, keys)
         manner = Manner.SETTLED if settled else Manner.PLAIN
-        return await self._run(select(table, restriction), (*partition, *values), manner)
+        return await self._run(select(self._keyspace, table, restriction), (*partition, *values), manner)
 
     async def slice(
         self, table: Table, partition: Key, span: Span = ALL, *, limit: int, backwards: bool = False
@@ -44,7 +45,7 @@ class CqlRows:
         if limit < 1 or partition == NOWHERE:
             return ()
         where = restricted(table, span)
-        text = select(table, where.text, backwards=backwards and bool(table.clustering), limited=True)
+        text = select(self._keyspace, table, where.text, backwards=backwards and bool(table.clustering), limited=True)
         return await self._run(text, (*partition, *where.values, limit))
 
     async def put(self, puts: Sequence[Put]) -> None:
@@ -58,7 +59,7 @@ class CqlRows:
         """As `Rows.cas_batch`. Sent as a batch even when it is one row: only a batch's answer names its rows."""
         batch = BatchStatement(batch_type=BatchType.UNLOGGED)
         for change in changes:
-            text, values = _conditional(table, partition, change)
+            text, values = _conditional(self._keyspace, table, partition, change)
             batch.add(await self._bridge.prepared(text), values)
         async with self._room:
             answer = await self._bridge.run(batch, Manner.DECIDING)
@@ -68,7 +69,8 @@ class CqlRows:
         """As `Rows.delete_range`."""
         where = restricted(table, span)
         stamp = () if until is None else (until,)
-        await self._run(delete(table, where.text, stamped=bool(stamp)), (*stamp, *partition, *where.values))
+        text = delete(self._keyspace, table, where.text, stamped=bool(stamp))
+        await self._run(text, (*stamp, *partition, *where.values))
 
     async def _run(self, text: str, values: Sequence[object], manner: Manner = Manner.PLAIN) -> Answer:
         statement = await self._repeatable(text)
@@ -79,7 +81,7 @@ class CqlRows:
         bound = []
         for put in puts:
             columns = tuple(name for name, value in put.row.items() if value is not None)
-            statement = await self._repeatable(insert(put.table, columns, stamped=put.original))
+            statement = await self._repeatable(insert(self._keyspace, put.table, columns, stamped=put.original))
             bound.append(statement.bind((*(put.row[name] for name in columns), *((ORIGINAL,) * put.original))))
         async with self._room:
             await self._bridge.run(bound[0] if len(bound) == 1 else _together(bound))
@@ -120,14 +122,14 @@ def _size(row: Row) -> int:
     return sum(len(value) if isinstance(value, bytes | str) else 16 for value in row.values() if value is not None)
 
 
-def _conditional(table: Table, partition: Key, change: Change) -> tuple[str, tuple[object, ...]]:
+def _conditional(keyspace: str, table: Table, partition: Key, change: Change) -> tuple[str, tuple[object, ...]]:
     keys = (*partition, *change.key)
     if change.expected is None:
         columns = (*table.partition, *table.clustering, *change.values)
-        return insert(table, columns, absent=True), (*keys, *change.values.values())
+        return insert(keyspace, table, columns, absent=True), (*keys, *change.values.values())
     # CQL can't compare without writing: what is only compared is written as it was found.
     values = change.values or change.expected
-    text = update(table, tuple(values), tuple(change.expected))
+    text = update(keyspace, table, tuple(values), tuple(change.expected))
     return text, (*values.values(), *keys, *change.expected.values())
 
 

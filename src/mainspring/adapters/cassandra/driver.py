@@ -62,7 +62,7 @@ class Driver:
 
     @classmethod
     async def connect(cls, address: Address, clock: Clock) -> "Driver":
-        """Connect without a keyspace, as soon as a node answers; StoreUnavailable if none does in time."""
+        """Connect as soon as a node answers; StoreUnavailable if none does in time."""
         deadline = clock.monotonic() + address.wait.total_seconds()
         while True:
             try:
@@ -71,13 +71,6 @@ class Driver:
                 if clock.monotonic() >= deadline:
                     raise
             await clock.sleep(PAUSE)
-
-    async def use(self, keyspace: str) -> None:
-        """From now on, statements mean the tables of *keyspace*."""
-        try:
-            await asyncio.to_thread(self.session.set_keyspace, keyspace)
-        except THEIRS as error:
-            raise translation(error, self.address.shown) from error
 
     async def close(self) -> None:
         """Let all connections go."""

@@ -25,7 +25,7 @@ Found = Mapping[str, frozenset[str]]
 
 
 async def open_driver(address: Address, clock: Clock) -> tuple[Driver, int]:
-    """Connect once the cluster answers, bring the keyspace up to date and use it; the schema's version comes too."""
+    """Connect once the cluster answers, bring the keyspace up to date; the schema's version comes too."""
     driver = await Driver.connect(address, clock)
     try:
         return driver, await migrate(driver)
@@ -46,7 +46,6 @@ async def migrate(driver: Driver) -> int:
         )
     for statement in _missing(address, found):
         await bridge.run(statement, host=node)
-    await driver.use(address.keyspace)
     rows = CqlRows(driver)
     await _agree(rows, address, "shards", SHARDS)
     return await _agree(rows, address, "schema", SCHEMA)

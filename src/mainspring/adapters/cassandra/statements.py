@@ -17,36 +17,40 @@ class Restriction:
 
 
 @cache
-def select(table: Table, restriction: str, *, backwards: bool = False, limited: bool = False) -> str:
+def select(keyspace: str, table: Table, restriction: str, *, backwards: bool = False, limited: bool = False) -> str:
     """Rows of one partition."""
     columns = ", ".join((*table.partition, *table.clustering, *table.columns))
     order = f" ORDER BY {', '.join(f'{name} DESC' for name in table.clustering)}" if backwards else ""
-    return f"SELECT {columns} FROM {table.name} WHERE {_within(table, restriction)}{order}{' LIMIT ?' * limited}"  # noqa: S608 - names from `tables`, here and below
+    place = f"{keyspace}.{table.name}"
+    return f"SELECT {columns} FROM {place} WHERE {_within(table, restriction)}{order}{' LIMIT ?' * limited}"  # noqa: S608 - names from `tables`, here and below
 
 
 @cache
-def insert(table: Table, columns: tuple[str, ...], *, stamped: bool = False, absent: bool = False) -> str:
+def insert(
+    keyspace: str, table: Table, columns: tuple[str, ...], *, stamped: bool = False, absent: bool = False
+) -> str:
     """A row with these columns, keys among them: at a given timestamp, or if there is none yet."""
     values = ", ".join("?" * len(columns))
     return (
-        f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({values})"  # noqa: S608
+        f"INSERT INTO {keyspace}.{table.name} ({', '.join(columns)}) VALUES ({values})"  # noqa: S608
         f"{' IF NOT EXISTS' * absent}{' USING TIMESTAMP ?' * stamped}"
     )
 
 
 @cache
-def update(table: Table, columns: tuple[str, ...], compared: tuple[str, ...]) -> str:
+def update(keyspace: str, table: Table, columns: tuple[str, ...], compared: tuple[str, ...]) -> str:
     """These columns of a row, if those that are compared have the given values."""
     settings = ", ".join(f"{name} = ?" for name in columns)
     row = _equalities((*table.partition, *table.clustering))
     condition = f" IF {_equalities(compared)}" if compared else ""
-    return f"UPDATE {table.name} SET {settings} WHERE {row}{condition}"  # noqa: S608
+    return f"UPDATE {keyspace}.{table.name} SET {settings} WHERE {row}{condition}"  # noqa: S608
 
 
 @cache
-def delete(table: Table, restriction: str, *, stamped: bool = False) -> str:
+def delete(keyspace: str, table: Table, restriction: str, *, stamped: bool = False) -> str:
     """Everything of one partition that the restriction leaves."""
-    return f"DELETE FROM {table.name}{' USING TIMESTAMP ?' * stamped} WHERE {_within(table, restriction)}"  # noqa: S608
+    place = f"{keyspace}.{table.name}"
+    return f"DELETE FROM {place}{' USING TIMESTAMP ?' * stamped} WHERE {_within(table, restriction)}"  # noqa: S608
 
 
 def restricted(table: Table, span: Span) -> Restriction:

@@ -3,8 +3,6 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-import structlog
-
 from mainspring.adapters.cassandra.address import address
 from mainspring.adapters.cassandra.audit import CassandraAudit
 from mainspring.adapters.cassandra.blobs import CassandraBlobs
@@ -25,8 +23,6 @@ from mainspring.adapters.cassandra.upkeep import CassandraUpkeep
 from mainspring.adapters.cassandra.views import CassandraViews
 from mainspring.adapters.cassandra.work import CassandraWork
 from mainspring.ports.time import Clock, Random
-
-_log = structlog.get_logger()
 
 
 class CassandraStore:
@@ -62,13 +58,9 @@ class CassandraStore:
 
     @classmethod
     async def open(cls, url: str, *, clock: Clock, random: Random) -> "CassandraStore":
-        """Connect once a node answers, bring the tables up to date, and warn of what endangers accepted jobs."""
+        """Connect once a node answers, and bring the tables up to date."""
         driver, schema = await open_driver(address(url), clock)
-        store = cls(Context.over(CqlRows(driver), clock=clock, random=random), schema=schema, driver=driver)
-        for remark in await store.checkup.examine() if store.checkup else ():
-            if remark.step:
-                _log.warning("store.remark", subject=remark.subject, text=remark.text, step=remark.step)
-        return store
+        return cls(Context.over(CqlRows(driver), clock=clock, random=random), schema=schema, driver=driver)
 
     @asynccontextmanager
     async def _sessions_on_this_loop(self) -> AsyncIterator[CassandraSessions]:
