@@ -63,8 +63,7 @@ S1 = Document(
         Group("69 to 71", "How long executions and hand-overs take, and what is done with long payloads"),
         Group("73", "A port of its own for the metrics of every role", (*MEASURED_APART, *PORTS)),
         Group("74", "A demonstration", ("docs/tutorial/demo.md",)),
-        Group("75", "PORT", SETTINGS),
-        Group("76", "SCYLLA_HOSTS", later="a variable that names the nodes: so far only the store's URL does"),
+        Group("75, 76", "PORT and SCYLLA_HOSTS", SETTINGS),
         Group(
             "81, 83, 87",
             "Configuring, building and scaling the stack",

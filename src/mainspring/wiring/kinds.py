@@ -111,6 +111,9 @@ def _read_owner_key(text: str) -> GivenKey:
 
 
 TEXT = Kind(form="a text that isn't empty", read=_read_text)
+SCYLLA_HOSTS = Kind(
+    form="hosts with commas between them", read=lambda text: f"scylla://{_read_text(text).replace(' ', '')}/scheduler"
+)
 NAME = Kind(form="up to 100 letters, digits, '-', '_' and '.'", read=_read_name)
 FOLDER = Kind(form="the path of a folder", read=lambda text: Path(_read_text(text)).expanduser())
 SWITCH = Kind(form="1 or 0, yes or no", read=_read_switch, switch=True)

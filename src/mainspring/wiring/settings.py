@@ -21,6 +21,7 @@ from mainspring.wiring.kinds import (
     NETWORK,
     OWNER_KEY,
     PORT,
+    SCYLLA_HOSTS,
     SECONDS,
     SWITCH,
     TEXT,
@@ -49,7 +50,7 @@ class Settings:
         "STORE",
         "URL of the store: sqlite:///file, postgresql://host/database or cassandra://host/keyspace; "
         "sqlite:///<data>/mainspring.db unless given.",
-        aliases={"DATABASE_URL": TEXT},
+        aliases={"DATABASE_URL": TEXT, "SCYLLA_HOSTS": SCYLLA_HOSTS},
     )
     retention: timedelta = setting(
         Part.SCHEDULER,

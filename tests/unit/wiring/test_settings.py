@@ -54,6 +54,7 @@ DOCUMENTED: dict[str, tuple[str, str, Any]] = {
     "WORKER_MAX_IN_PROGRESS": ("2", "concurrency", 2),
     "PORT": ("9999", "ports", (9999,)),
     "DATABASE_URL": ("postgresql://db/x", "store", "postgresql://db/x"),
+    "SCYLLA_HOSTS": ("one, two:9043", "store", "scylla://one,two:9043/scheduler"),
     "SCHEDULER_INSTANCE_ID": ("scheduler-1", "scheduler_name", "scheduler-1"),
     "LEADER_LOCK_TTL": ("30", "scheduler_ttl", timedelta(seconds=30)),
     "SCAN_INTERVAL_MS": ("1500", "scan_interval", timedelta(seconds=1.5)),
