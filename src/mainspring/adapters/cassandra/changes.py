@@ -27,6 +27,8 @@ KEPT = timedelta(hours=1)
 SOON = timedelta(seconds=1)
 """How late entries come to light as a rule. For those up to TRAIL late, more is read every DEEPER."""
 DEEPER = timedelta(seconds=10)
+MOST_WORKERS = 100
+"""Workers that are asked for what they hold several times a second; where there are more, that isn't told."""
 
 _PLACES = 16
 """Partitions of the log that are read before it is asked whether that is enough."""
@@ -102,14 +104,14 @@ class CassandraChanges:
 
     async def _news(self, seen: _Place) -> _News:
         now = self._context.now()
-        remembered = now - 2 * span_of(TRAIL)
-        exact = seen.process == self._context.process and seen.at >= remembered + span_of(TRAIL)
+        known_from = max(self._arrivals.horizon, now - span_of(TRAIL))
+        exact = seen.process == self._context.process and seen.at >= known_from
         deep = not exact or now >= self._deeper_at
         rows = await self._entries(seen.at - span_of(TRAIL if deep else SOON), now)
         if deep:
             self._deeper_at = now + span_of(DEEPER)
-            self._arrivals.forget(remembered)
-        self._arrivals.take([row for row in rows if number(row, "at") >= remembered])
+            self._arrivals.forget(now - 2 * span_of(TRAIL))
+        self._arrivals.take(rows)
         fresh = self._arrivals.after(seen.arrived) if exact else rows
         return _News(fresh, seen, _Place(now, self._context.process, self._arrivals.count), exact)
 
@@ -138,7 +140,7 @@ class CassandraChanges:
         return [run_change(run_of(found[run_id])) for run_id in entries if run_id in found]
 
     async def _running(self) -> Mapping[RunId, RunChange] | None:
-        rows = await running_rows(self._context, MOST_RUNNING)
+        rows = await running_rows(self._context, MOST_RUNNING, workers=MOST_WORKERS)
         return None if rows is None else {RunId(identity(row, "id")): run_change(run_of(row)) for row in rows}
 
     async def _jobs(self, told: Sequence[Row]) -> Sequence[JobChange]:

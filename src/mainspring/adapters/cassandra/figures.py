@@ -17,6 +17,8 @@ from mainspring.ports.views import Figures, Tally
 
 MOST_RUNNING = 5_000
 """Runs in workers' hands that are looked at one by one; where there are more, the ledger says how many."""
+MOST_WORKERS = 1_000
+"""Workers that are asked for them."""
 MOST_DEAD = 10_000
 """Dead letters that are counted."""
 
@@ -53,7 +55,7 @@ def _tally(group: Group, totals: Totals, running: Mapping[Group, int] | None) ->
 
 
 async def _running(context: Context) -> Mapping[Group, int] | None:
-    rows = await running_rows(context, MOST_RUNNING)
+    rows = await running_rows(context, MOST_RUNNING, workers=MOST_WORKERS)
     if rows is None:
         return None
     return Counter((text(row, "owner"), Lane(text(row, "lane")), Origin(number(row, "kind"))) for row in rows)

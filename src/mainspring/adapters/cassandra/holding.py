@@ -15,13 +15,15 @@ from mainspring.domain.run import State
 from mainspring.ports.sessions import Role
 
 
-async def running_rows(context: Context, most: int) -> Sequence[Row] | None:
-    """All runs in workers' hands, by id; None if they may be more than *most*.
+async def running_rows(context: Context, most: int, *, workers: int) -> Sequence[Row] | None:
+    """All runs in workers' hands, by id; None if they may be more than *most*, or more than *workers* had to be asked.
 
     Costs a read for each worker, and one for each home of what they hold. Those that have ended are asked, too: they
     are listed for as long as nobody has taken their runs from them.
     """
     sessions = await context.rows.slice(SESSION_OF, (Role.WORKER.value,), limit=MOST_SESSIONS)
+    if len(sessions) > workers:
+        return None
     claims = await abreast(lambda row: intended(context, SessionId(number(row, "id"))), sessions)
     held_by = {run_id: row["id"] for row, runs in zip(sessions, claims, strict=True) for run_id in runs}
     if len(held_by) > most:

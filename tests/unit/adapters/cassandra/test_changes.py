@@ -1,15 +1,18 @@
 from datetime import timedelta
 from uuid import UUID
 
+from mainspring.adapters.cassandra.arrivals import Arrivals
 from mainspring.adapters.cassandra.changes import DEEPER, KEPT, CassandraChanges
 from mainspring.adapters.cassandra.layout import TRAIL
 from mainspring.adapters.cassandra.ledger import Ledger, Noted
 from mainspring.adapters.cassandra.records import new_row
+from mainspring.adapters.cassandra.rows import Row
 from mainspring.adapters.cassandra.runs import insert
 from mainspring.adapters.cassandra.store import CassandraStore
 from mainspring.domain.run import Origin, State
 from mainspring.ports.changes import Position
 from mainspring.testing.clock import ManualClock
+from mainspring.testing.factories import Factory
 from tests.unit.adapters.cassandra.world import Process, World
 
 SECOND = timedelta(seconds=1)
@@ -95,3 +98,15 @@ async def test_a_position_is_good_for_as_long_as_the_log_is_kept() -> None:
     assert [told.id for told in batch.runs] == [run.id]
     world.clock.advance(SECOND)
     assert await store.changes.since(position, most=100) is None
+
+
+async def test_under_a_load_that_nobody_follows_only_the_newer_half_is_remembered() -> None:
+    make, arrivals = Factory(), Arrivals(most=10)
+    rows: list[Row] = [{"at": at, "id": make.id(), "fence": 0, "state": 0} for at in range(30)]
+    for start in range(0, 30, 3):
+        arrivals.take(rows[start : start + 3])
+    remembered = arrivals.after(0)
+    assert remembered == rows[-len(remembered) :]
+    assert 5 <= len(remembered) <= 10
+    arrivals.take(rows)
+    assert (arrivals.count, arrivals.after(0)) == (30, remembered)
