@@ -12,11 +12,11 @@ from mainspring.adapters.cassandra.helping import help_with
 from mainspring.adapters.cassandra.jobs import Stored, find_job, planned_at
 from mainspring.adapters.cassandra.layout import span_of
 from mainspring.adapters.cassandra.listing import Entry, Place, entry_of, strike
-from mainspring.adapters.cassandra.rows import ALL, Span
+from mainspring.adapters.cassandra.rows import Span
 from mainspring.adapters.cassandra.tables import TIMETABLE
 from mainspring.domain.ids import JobId
 
-PAGE = 200
+PAGE = 64
 SLACK = span_of(timedelta(milliseconds=1))
 """So much later than its wake time a job may be listed, because its entries only move forward."""
 FORGOTTEN = span_of(timedelta(hours=1))
@@ -29,9 +29,16 @@ class Found:
 
     jobs: list[Stored] = field(default_factory=list)
     """Those that are due."""
+    more: bool = False
+    """Whether others may be due, too."""
     next_at: int | None = None
-    """When the first of the others is."""
+    """When the first that isn't due will be."""
     empty: bool = True
+
+    @property
+    def waiting_since(self) -> int | None:
+        """Where the first of the jobs is listed."""
+        return min((stored.entry.at for stored in self.jobs if stored.entry is not None), default=None)
 
 
 class Standing(Enum):
@@ -53,17 +60,19 @@ def standing(stored: Stored | None, entry: Entry) -> Standing:
     return Standing.AT if stored.entry == entry else Standing.BEFORE
 
 
-async def examine(context: Context, place: Place, *, now: int, limit: int) -> Found:
+async def examine(context: Context, place: Place, *, since: int, now: int, enough: int) -> Found:
     """Find what is due in *place*, finish what was left undone, and drop what has ceased to count."""
-    found, span = Found(), ALL
+    found, span = Found(), Span(first=(since,))
     while True:
-        entries = [entry_of(row) for row in await context.rows.slice(TIMETABLE, place.partition, span, limit=PAGE)]
+        rows = await context.rows.slice(TIMETABLE, place.partition, span, limit=PAGE)
+        entries = [entry_of(row) for row in rows]
         due = [entry for entry in entries if entry.at <= now + SLACK]
         found.empty = found.empty and not entries
         await _judge(context, due, now, found)
         if len(due) < len(entries):
             _announce(found, entries[len(due)].at)
-        if len(due) < PAGE or len(found.jobs) > limit:
+        found.more = len(due) == PAGE and len(found.jobs) > enough
+        if len(due) < PAGE or found.more:
             return found
         span = Span(after=due[-1].key)
 

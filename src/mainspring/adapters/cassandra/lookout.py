@@ -1,8 +1,9 @@
 """Finds the jobs that the planner must look at, minute by minute.
 
 What was read is remembered for seconds, so that a quiet timetable costs a handful of reads however often it is asked;
-the minute that is on is read every time. Minutes that are over are passed once they hold nothing to do, and from time
-to time all of them are looked at again, in case a process with a slow clock or a long pause wrote into one late.
+the minute that is on is read every time. A cursor stays behind what is still to be done and a while behind now, so that
+nobody wades through what was removed. From time to time all is looked at again, in case a process with a slow clock or
+a long pause listed something behind the cursor.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ _REMEMBERED = span_of(timedelta(seconds=5))
 _LINGERING = span_of(timedelta(seconds=2))
 """A minute counts as on for so much longer: clocks differ."""
 _AGAIN = span_of(timedelta(minutes=5))
-"""How often minutes that were passed are looked at again."""
+"""How often what lies behind the cursor is looked at again."""
 
 
 @dataclass(slots=True)
@@ -37,6 +38,8 @@ class Sight:
 
     now: int
     jobs: list[Stored] = field(default_factory=list)
+    more: bool = False
+    """Whether others may be due, too."""
     next_at: int | None = None
     """When the next job that isn't due yet is to be looked at, or a little earlier."""
 
@@ -51,8 +54,7 @@ class Lookout:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._first = 0
-        """The first minute that isn't passed."""
+        self._cursor = 0
         self._again_at = 0
         self._quiet: dict[Place, int] = {}
         """When places whose minute is over were found to hold nothing to do."""
@@ -64,42 +66,41 @@ class Lookout:
         self._ahead = Sight(0)
 
     async def look(self, limit: int) -> Sight:
-        """The jobs that are due; more than *limit*, but not all, if there are as many."""
+        """The jobs that are due: all, or else more than *limit* or about as many."""
         sight = Sight(self._context.now())
         if sight.now >= self._again_at:
-            self._first, self._again_at = 0, sight.now + _AGAIN
+            self._cursor, self._again_at = 0, sight.now + _AGAIN
             self.forget()
         await self._look_at_due(sight, limit)
-        if len(sight.jobs) <= limit:
+        if not sight.more:
             await self._look_ahead(sight)
         return sight
 
     async def _look_at_due(self, sight: Sight, limit: int) -> None:
-        today = slot_of(sight.now + SLACK)
-        span = Span(first=(self._first,), last=(today,))
+        last = slot_of(sight.now + SLACK)
+        span = Span(first=(slot_of(self._cursor),), last=(last,))
         progress = _Progress(
-            first=slot_of(sight.now - span_of(TRAIL)),
-            forgotten=sight.now - FORGOTTEN,
-            unbroken=self._first == 0,
+            cursor=sight.now - span_of(TRAIL), forgotten=sight.now - FORGOTTEN, unbroken=self._cursor == 0
         )
-        while len(sight.jobs) <= limit:
+        while not sight.more:
             places = await self._directory(span, PAGE)
             for start in range(0, len(places), PARTS):
                 await self._examine(places[start : start + PARTS], sight, limit, progress)
-                if len(sight.jobs) > limit:
+                if sight.more:
                     break
             if len(places) < PAGE:
                 break
-            span = Span(after=(places[-1].slot, places[-1].part), last=(today,))
-        self._first = progress.first
+            span = Span(after=(places[-1].slot, places[-1].part), last=(last,))
+        self._cursor = progress.cursor
         if progress.cleared is not None:
             await self._clear(progress.cleared, until=sight.now)
 
     async def _examine(self, places: Sequence[Place], sight: Sight, limit: int, progress: "_Progress") -> None:
         loud = [place for place in places if not self._is_quiet(place, sight.now)]
-        examined = await abreast(partial(examine, self._context, now=sight.now, limit=limit), loud)
-        for place, found in zip(loud, examined, strict=True):
+        look = partial(examine, self._context, since=self._cursor, now=sight.now, enough=limit // PARTS)
+        for place, found in zip(loud, await abreast(look, loud), strict=True):
             sight.jobs += found.jobs
+            sight.more = sight.more or found.more or len(sight.jobs) > limit
             sight.announce(found.next_at)
             progress.take(place, found)
             if not found.jobs:
@@ -141,8 +142,8 @@ class Lookout:
 class _Progress:
     """How far the timetable is done with; places come in order."""
 
-    first: int
-    """The first minute that must be looked at again."""
+    cursor: int
+    """Nothing that is listed before this needs to be looked at again."""
     forgotten: int
     unbroken: bool
     """Whether all places from the very first on are empty and long over."""
@@ -151,8 +152,8 @@ class _Progress:
 
     def take(self, place: Place, found: Found) -> None:
         """Go on by one place."""
-        if found.jobs:
-            self.first = min(self.first, place.slot)
+        if found.waiting_since is not None:
+            self.cursor = min(self.cursor, found.waiting_since)
         self.unbroken = self.unbroken and found.empty and _end(place) <= self.forgotten
         if self.unbroken:
             self.cleared = place

@@ -46,7 +46,7 @@ class CassandraTimetable:
         sight = await self._lookout.look(limit)
         chosen = sorted(sight.jobs, key=_waiting_since)[:limit]
         jobs = await self._with_active_runs([stored.job for stored in chosen])
-        return Due(jobs=jobs, now=instant(sight.now), next_in=_next_in(sight, limit))
+        return Due(jobs=jobs, now=instant(sight.now), next_in=_next_in(sight))
 
     async def fire(self, advances: Sequence[Advance]) -> Sequence[bool]:
         """Apply each advance whole, once, if its job is as expected."""
@@ -63,8 +63,8 @@ class CassandraTimetable:
         return [DueJob(job=job, active=None if job.active_run is None else states.get(job.active_run)) for job in jobs]
 
 
-def _next_in(sight: Sight, limit: int) -> timedelta | None:
-    if len(sight.jobs) > limit:
+def _next_in(sight: Sight) -> timedelta | None:
+    if sight.more:
         return _AT_ONCE
     return None if sight.next_at is None else max(instant(sight.next_at) - instant(sight.now), _AT_ONCE)
 

@@ -245,7 +245,7 @@ async def test_a_job_that_is_looked_at_again_is_listed_once() -> None:
     assert await world.states(job.id) == [State.WAITING]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 async def test_planners_and_people_at_once_give_each_moment_one_verdict(seed: int) -> None:
     world, chance = World(), Random(seed)
     job = await world.job()
@@ -348,6 +348,21 @@ async def test_jobs_that_fire_every_minute_cost_less_than_ten_reads_a_second_bes
         fires += planner.rows.reads - before if due.jobs else 0
         world.clock.advance(SECOND)
     assert planner.rows.reads - fires < 10 * seconds
+
+
+async def test_more_jobs_than_a_planner_takes_at_once_are_fired_in_turn_and_hardly_read_twice() -> None:
+    world, jobs, limit = World(), 400, 50
+    for _ in range(jobs):
+        await world.job()
+    planner = world.process()
+    won, next_in = [], timedelta(0)
+    while next_in == timedelta(0):
+        due = await planner.timetable.due(limit)
+        won.append(sum(await planner.timetable.fire([plan(item, due.now) for item in due.jobs])))
+        next_in = MINUTE if due.next_in is None else due.next_in
+    assert sum(won) == jobs
+    assert len(won) <= jobs // limit + 2
+    assert planner.rows.reads < 15 * jobs
 
 
 async def test_minutes_that_are_long_over_leave_the_directory() -> None:
