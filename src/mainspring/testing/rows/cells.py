@@ -39,9 +39,12 @@ class Partition:
     tombstones: list[tuple[Span, int]] = field(default_factory=list)
     points: dict[Key, int] = field(default_factory=dict)
     """Tombstones of one key each, of which there may be many."""
+    version: int = 0
+    """Grows with every change."""
 
     def write(self, key: Key, values: Row, *, at: int, insert: bool) -> None:
         """Write some cells of a row; an insert makes the row exist even without any."""
+        self.version += 1
         cells = self.rows.setdefault(key, {})
         for name, value in values.items():
             cell = Cell(at, value)
@@ -52,6 +55,7 @@ class Partition:
 
     def delete(self, span: Span, *, at: int) -> None:
         """Hide all that was written in *span* until *at*; what comes later with an older time stays hidden too."""
+        self.version += 1
         if span.first is not None and len(span.first) == len(self.table.clustering) and span == only(span.first):
             self.points[span.first] = max(at, self.points.get(span.first, 0))
         else:

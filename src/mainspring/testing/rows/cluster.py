@@ -17,6 +17,7 @@ from typing import Protocol
 from mainspring.adapters.cassandra.rows import Change, Key, Row, Span
 from mainspring.adapters.cassandra.table import Table
 from mainspring.testing.rows.cells import ORIGINAL, Partition
+from mainspring.testing.rows.dictionary import whole
 
 Chance = Callable[[], float]
 """A number in [0, 1)."""
@@ -99,6 +100,22 @@ class Home:
     hazy: list[Mutation] = field(default_factory=list)
     round: Round | None = None
     ballot: int = ORIGINAL
+    _read: dict[Span, Sequence[Row]] = field(default_factory=dict)
+    _read_at: int = -1
+
+    def slice(self, view: Partition, span: Span) -> Sequence[Row]:
+        """The rows in *span* with their keys; whoever polls what doesn't change is given the same again."""
+        if view is not self.firm:
+            return self._slice(view, span)
+        if self._read_at != view.version:
+            self._read.clear()
+            self._read_at = view.version
+        if span not in self._read:
+            self._read[span] = self._slice(view, span)
+        return self._read[span]
+
+    def _slice(self, view: Partition, span: Span) -> Sequence[Row]:
+        return [whole(self.table, self.key, key, row) for key, row in view.read(span)]
 
 
 class Cluster:

@@ -80,8 +80,8 @@ class WeakRows:
         home = self._cluster.home(table, partition)
 
         def carry_out(_heard: bool) -> Sequence[Row]:
-            found = [whole(table, partition, key, row) for key, row in self._cluster.see(home).read(span)]
-            return (found[::-1] if backwards else found)[:limit]
+            found = home.slice(self._cluster.see(home), span)
+            return found[: -limit - 1 : -1] if backwards else found[:limit]
 
         answer: Sequence[Row] = await self._ask(Request(carry_out))
         return answer

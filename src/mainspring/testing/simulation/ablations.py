@@ -21,6 +21,7 @@ from mainspring.ports.signals import TIMETABLE
 from mainspring.services import planner
 from mainspring.services.rescuer import Rescuer
 from mainspring.testing.simulation.ablation import Ablation, Patch, method
+from mainspring.testing.simulation.cassandra import ablations as cassandra
 from mainspring.testing.simulation.ports import SimulatedJournal
 from mainspring.worker.holdings import Holdings
 from mainspring.worker.settling import Settler
@@ -228,4 +229,5 @@ ABLATIONS: tuple[Ablation, ...] = (
         ),
     ),
 )
-BY_NAME = {ablation.name: ablation for ablation in ABLATIONS}
+EVERY: tuple[Ablation, ...] = (*ABLATIONS, *cassandra.ABLATIONS)
+BY_NAME = {ablation.name: ablation for ablation in EVERY}
