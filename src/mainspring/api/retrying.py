@@ -12,7 +12,7 @@ from mainspring.domain.ids import RunId, derived_run_id
 from mainspring.domain.run import Key, NewRun, Run, State
 from mainspring.errors import KeyConflict, NotFound, WrongState
 from mainspring.ports.time import Clock, Random
-from mainspring.ports.tracing import Tracing
+from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.ports.views import Cursor, DeadFilter, DeadLetter, Views
 from mainspring.ports.work import Added, Addition, Work
 
@@ -24,7 +24,7 @@ _AGAIN = frozenset({State.DEAD, State.CANCELLED})
 class Retrying:
     """Makes new runs of old ones."""
 
-    def __init__(self, *, work: Work, views: Views, clock: Clock, random: Random, tracing: Tracing) -> None:
+    def __init__(self, *, work: Work, views: Views, clock: Clock, random: Random, tracing: Tracing = UNTRACED) -> None:
         self._work = work
         self._views = views
         self._clock = clock

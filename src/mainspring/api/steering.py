@@ -15,7 +15,7 @@ from mainspring.domain.run import Key, NewRun, Run
 from mainspring.errors import KeyConflict, NotFound, StoreUnavailable, VersionConflict, WrongState
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
-from mainspring.ports.tracing import Tracing
+from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.ports.views import JobRecord, Views
 from mainspring.ports.work import Addition, Cancel, Effect, Hold, Order, Release, Work
 
@@ -30,7 +30,14 @@ class Steering:
     """Orders to jobs, standing ones and one-shots alike; each answers with the job as it was before."""
 
     def __init__(
-        self, *, work: Work, timetable: Timetable, views: Views, clock: Clock, random: Random, tracing: Tracing
+        self,
+        *,
+        work: Work,
+        timetable: Timetable,
+        views: Views,
+        clock: Clock,
+        random: Random,
+        tracing: Tracing = UNTRACED,
     ) -> None:
         self._work = work
         self._timetable = timetable

@@ -18,6 +18,7 @@ from uuid import UUID
 from mainspring.adapters.memory.signals import Hub
 from mainspring.adapters.sqlite.connection import MEMORY
 from mainspring.adapters.sqlite.store import SqliteStore
+from mainspring.api.measurements import Measurements
 from mainspring.application import App
 from mainspring.application.doors import ClientDoor
 from mainspring.application.portal import Portal
@@ -26,6 +27,7 @@ from mainspring.domain.ids import SessionId
 from mainspring.domain.outcome import HandedBack, Outcome, Succeeded, judge
 from mainspring.domain.run import Attempt, State
 from mainspring.ports.sessions import NewSession, Role
+from mainspring.ports.tracing import UNTRACED
 from mainspring.services.planner import Planner
 from mainspring.testing.clock import START, ManualClock
 from mainspring.wiring.apps import Handlers, merge
@@ -197,6 +199,8 @@ async def _client(store: SqliteStore, clock: ManualClock) -> AsyncIterator[Clien
             random=SeededRandom(),
             switchboard=switchboard,
             waker=waker,
+            measurements=Measurements(),
+            tracing=UNTRACED,
             closing=closing,
         )
         yield await closing.enter_async_context(local_client(resources))
