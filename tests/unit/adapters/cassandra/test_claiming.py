@@ -1,0 +1,246 @@
+"""Claims over the due index: who competes, what is late, what was left out, and what it all costs."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from random import Random
+from uuid import UUID
+
+import pytest
+
+from mainspring.adapters.cassandra.layout import SHARDS, micros, slot_of
+from mainspring.adapters.cassandra.rows import ALL, Key, Put, Row, Span
+from mainspring.adapters.cassandra.table import Table
+from mainspring.adapters.cassandra.tables import CLAIM_INTENT, DUE, DUE_SLOT, SESSION, SESSION_OF
+from mainspring.domain.ids import DEFAULT_LANE, JobId, RunId, SessionId
+from mainspring.domain.outcome import Succeeded, judge
+from mainspring.domain.run import NewRun
+from mainspring.ports.sessions import News
+from mainspring.ports.work import Edit
+from mainspring.testing.clock import START
+from mainspring.testing.factories import a_task
+from tests.unit.adapters.cassandra.cluster import AFTER_AN_AUDIT, TTL, Cluster, Process
+
+HOME = 3
+SECOND = timedelta(seconds=1)
+
+
+def neighbours(count: int) -> list[NewRun]:
+    """Runs that lie in one home."""
+    first = micros(START) // 1000 << 80 | 0x7 << 76 | 0b10 << 62 | HOME
+    ids = [UUID(int=first + number * SHARDS) for number in range(count)]
+    return [NewRun(id=RunId(each), job_id=JobId(each), task=a_task()) for each in ids]
+
+
+async def entries(cluster: Cluster, table: Table, partition: Key) -> Sequence[Row]:
+    return await cluster.process().rows.slice(table, partition, limit=10_000)
+
+
+async def due_entries(cluster: Cluster) -> Sequence[Row]:
+    return await entries(cluster, DUE, (HOME, DEFAULT_LANE, slot_of(micros(START))))
+
+
+async def claimed_and_settled(process: Process, session: SessionId, limit: int) -> int:
+    attempts = await process.claim(session, limit)
+    verdicts = [judge(attempt, Succeeded(), now=attempt.started_at, uniform=0.0) for attempt in attempts]
+    await process.store.work.settle(verdicts)
+    return len(attempts)
+
+
+async def test_claimers_that_meet_at_one_home_share_nothing_and_leave_nothing() -> None:
+    cluster = Cluster()
+    runs = neighbours(120)
+    await cluster.process().store.work.add(runs)
+    processes = [cluster.process(chance=Random(seed)) for seed in range(3)]
+    sessions = [await process.session(f"worker-{number}") for number, process in enumerate(processes)]
+    taken: list[UUID] = []
+    for _ in range(len(runs)):
+        hands = await asyncio.gather(
+            *(process.claim(session, 30) for process, session in zip(processes, sessions, strict=True))
+        )
+        taken += [attempt.run_id for attempts in hands for attempt in attempts]
+        if not any(hands):
+            break
+    assert sorted(taken) == [run.id for run in runs]
+
+
+async def test_a_claim_costs_three_reads_while_nothing_is_due_whatever_waits_for_later() -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    worker = await process.session()
+    for waiting in (0, 50):
+        await process.store.work.add([cluster.make.run(due=timedelta(days=1)) for _ in range(waiting)])
+        await process.claim(worker)
+        process.rows.reads = 0
+        cluster.clock.advance(SECOND)
+        assert not await process.claim(worker)
+        assert process.rows.reads <= 3
+
+
+async def test_what_was_claimed_here_is_settled_by_one_batch_and_no_read() -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    await process.store.work.add(neighbours(100))
+    attempts = await process.claim(await process.session(), 100)
+    verdicts = [judge(attempt, Succeeded(), now=attempt.started_at, uniform=0.0) for attempt in attempts]
+    process.rows.reads = process.rows.verbs = 0
+    await process.store.work.settle(verdicts)
+    assert (process.rows.reads, process.rows.verbs) == (0, 2)  # the batch, and the ledger
+
+
+async def test_a_large_claim_from_a_large_backlog_takes_whole_batches() -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    await process.store.work.add(cluster.make.runs(1_000))
+    attempts = await process.claim(await process.session(), 50)
+    assert len(attempts) == 50
+    assert len({attempt.run_id.int % SHARDS for attempt in attempts}) <= 2
+
+
+async def test_the_entry_that_an_edit_takes_away_late_is_not_the_one_that_it_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    (run,) = neighbours(1)
+    await process.store.work.add([run])
+    late: list[tuple[Table, Key, Span]] = []
+
+    async def postponed(table: Table, partition: Key, span: Span = ALL, *, until: int | None = None) -> None:
+        assert until is None
+        late.append((table, partition, span))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(process.rows, "delete_range", postponed)
+        await process.store.work.steer(run.id, Edit(name="edited"))
+    assert len(late) == 1
+    for table, partition, span in late:
+        await process.rows.delete_range(table, partition, span)
+    assert len(await process.claim(await process.session())) == 1
+
+
+async def test_a_run_whose_entry_was_left_out_is_found_by_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    (run,) = neighbours(1)
+    write = process.rows.put
+
+    async def forgetful(puts: Sequence[Put]) -> None:
+        await write([put for put in puts if put.table is not DUE])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(process.rows, "put", forgetful)
+        await process.store.work.add([run])
+    worker = await process.session()
+    assert not await process.claim(worker)
+    assert await process.store.sessions.audit() == 0
+    cluster.clock.advance(AFTER_AN_AUDIT)
+    assert await process.store.sessions.audit() == 1
+    assert await process.store.sessions.audit() == 0
+    assert len(await process.claim(worker)) == 1
+
+
+async def test_a_backlog_is_no_repair() -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    await process.store.work.add(neighbours(3))
+    cluster.clock.advance(AFTER_AN_AUDIT)
+    assert await process.store.sessions.audit() == 0
+    assert len(await due_entries(cluster)) == 3
+
+
+@pytest.mark.parametrize("busy", [10, 400])
+async def test_an_entry_that_lands_behind_what_was_read_is_found_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, busy: int
+) -> None:
+    cluster = Cluster()
+    process, slow = cluster.process(), cluster.process()
+    *others, late = neighbours(busy + 1)
+    write = slow.rows.put
+    underway: list[Put] = []
+
+    async def put_off(puts: Sequence[Put]) -> None:
+        underway.extend(put for put in puts if put.table is DUE)
+        await write([put for put in puts if put.table is not DUE])
+
+    monkeypatch.setattr(slow.rows, "put", put_off)
+    await slow.store.work.add([late])
+    cluster.clock.advance(timedelta(milliseconds=1))
+    await process.store.work.add(others)
+    worker = await process.session()
+    while await claimed_and_settled(process, worker, 50):
+        pass
+    await write(underway)
+    found = 0
+    for _ in range(6):
+        found += await claimed_and_settled(process, worker, 50)
+        cluster.clock.advance(timedelta(seconds=10))
+    assert found == 1
+
+
+async def test_what_is_done_leaves_no_entries_behind() -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    worker = await process.session()
+    for run in neighbours(90):
+        await process.store.work.add([run])
+        assert await claimed_and_settled(process, worker, 1) == 1
+        cluster.clock.advance(timedelta(milliseconds=1))
+    assert len(await entries(cluster, CLAIM_INTENT, (worker,))) < 90
+    cluster.clock.advance(timedelta(minutes=2))
+    assert not await claimed_and_settled(process, worker, 1)
+    assert not await due_entries(cluster)
+    assert not await entries(cluster, DUE_SLOT, (DEFAULT_LANE,))
+    await process.store.work.add([cluster.make.run()])
+    await claimed_and_settled(process, worker, 1)
+    assert len(await entries(cluster, CLAIM_INTENT, (worker,))) <= 1
+
+
+async def test_merged_intents_name_all_that_is_still_held() -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    worker = await process.session()
+    held = {}
+    for run in neighbours(70):
+        await process.store.work.add([run])
+        (attempt,) = await process.claim(worker, 1)
+        held[attempt.run_id] = attempt.fence
+        if len(held) > 5:
+            done = next(iter(held))
+            held.pop(done)
+            await process.store.work.steer(done, Edit())  # a refusal changes nothing
+            (gone,) = [each for each in await process.store.sessions.held(worker, 100) if each.run_id == done]
+            await process.settle(gone, Succeeded())
+    heard = await cluster.process().store.sessions.beat(worker, News())
+    assert heard is not None
+    assert heard.held == held
+    assert len(await entries(cluster, CLAIM_INTENT, (worker,))) < 70
+
+
+async def test_a_run_that_a_forgotten_session_claimed_is_rescued_after_an_audit() -> None:
+    cluster = Cluster()
+    process, rescuer = cluster.process(), cluster.process()
+    await process.store.work.add(neighbours(1))
+    session = await process.session(ttl=TTL)
+    (attempt,) = await process.claim(session)
+    for table, partition in ((CLAIM_INTENT, (session,)), (SESSION, (session,)), (SESSION_OF, ("worker",))):
+        await process.rows.delete_range(table, partition)
+    await rescuer.rescue()
+    worker = await rescuer.session("another", ttl=timedelta(days=1))
+    assert not await rescuer.claim(worker)
+    cluster.clock.advance(AFTER_AN_AUDIT)
+    for _ in range(2):
+        await rescuer.rescue()
+    (again,) = await rescuer.claim(worker)
+    assert (again.run_id, again.losses) == (attempt.run_id, 1)
+
+
+async def test_a_session_that_held_nothing_is_forgotten() -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    session = await process.session(ttl=TTL)
+    for _ in range(2):
+        cluster.clock.advance(timedelta(minutes=1))
+        assert not await process.store.sessions.bury(10)
+    assert not await entries(cluster, SESSION_OF, ("worker",))
+    assert await process.store.sessions.beat(session, News()) is None
