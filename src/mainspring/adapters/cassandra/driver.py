@@ -83,21 +83,29 @@ class Bridge:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self._loop = asyncio.get_running_loop()
-        self._prepared: dict[str, asyncio.Future[Any]] = {}
+        self._prepared: dict[str, Any] = {}
+        self._preparing: dict[str, asyncio.Future[Any]] = {}
         self._arrived: deque[tuple[asyncio.Future[Any], Any, BaseException | None]] = deque()
         self._woken = False
 
     async def prepared(self, text: str) -> Any:
         """The statement with this text, which servers are told once."""
         found = self._prepared.get(text)
-        if found is None:
-            found = asyncio.ensure_future(asyncio.to_thread(self._driver.session.prepare, text))
-            self._prepared[text] = found
+        if found is not None:
+            return found
+        preparing = self._preparing.get(text)
+        if preparing is None:
+            preparing = asyncio.ensure_future(asyncio.to_thread(self._driver.session.prepare, text))
+            self._preparing[text] = preparing
         try:
-            return await asyncio.shield(found)
+            # Whoever gives up waiting leaves the others what they wait for.
+            found = self._prepared[text] = await asyncio.shield(preparing)
         except THEIRS as error:
-            self._prepared.pop(text, None)
             raise translation(error, self._driver.address.shown) from error
+        finally:
+            if preparing.done():
+                self._preparing.pop(text, None)
+        return found
 
     async def run(self, statement: Any, manner: Manner = Manner.PLAIN, *, host: Any = None) -> Answer:
         """The rows of a bound statement, a batch or a text; *host* asks one node in particular."""

@@ -39,7 +39,7 @@ _TRANSLATIONS: _Table = (
     ),
     (
         (UnresolvableContactPoints,),
-        ConfigurationError,
+        StoreUnavailable,
         "can't be found: check the names of the hosts in the URL",
     ),
     (
