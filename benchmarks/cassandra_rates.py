@@ -1,0 +1,267 @@
+"""What the store makes of one Cassandra node: `python -m benchmarks.cassandra_rates`.
+
+Every rate stands beside another of the same run, on the same node, with the cores that the node took: on their own they
+say more about the machine than about us.
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from statistics import median
+
+import psutil  # type: ignore[import-untyped]  # psutil ships no types
+
+from mainspring.adapters.cassandra.address import address
+from mainspring.adapters.cassandra.cql import CqlRows
+from mainspring.adapters.cassandra.driver import Bridge
+from mainspring.adapters.cassandra.layout import SHARDS
+from mainspring.adapters.cassandra.migrate import open_driver
+from mainspring.adapters.cassandra.rows import MOST_CHANGES, Change, Put, Row
+from mainspring.adapters.cassandra.store import CassandraStore
+from mainspring.adapters.cassandra.tables import RUN
+from mainspring.adapters.system.chance import SystemRandom
+from mainspring.adapters.system.clock import SystemClock
+from mainspring.domain.ids import DEFAULT_LANE, RANDOM_BITS, JobId, RunId, new_job_id
+from mainspring.domain.run import NewRun
+from mainspring.domain.task import Task
+from mainspring.ports.sessions import NewSession, Role
+from servers.cassandra import CassandraCluster
+
+HANDLER = "noop"
+APPLICATION = f"""
+from mainspring import handler
+
+@handler("{HANDLER}")
+async def execute(payload: object) -> None:
+    pass
+"""
+ADDED_AT_ONCE = 1_000
+SETTLING_DOWN = 45.0
+"""Seconds until whatever polls has found that there is nothing to do."""
+LISTENING = 20.0
+TICKS = 50
+LOOK = 0.2
+"""Seconds between two looks at the figures, which mustn't cost what they measure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """So many of something in so many seconds, and the cores that the node was busy with it on average."""
+
+    count: float
+    seconds: float
+    node_cores: float
+
+    @property
+    def rate(self) -> float:
+        return self.count / self.seconds
+
+    def __str__(self) -> str:
+        return f"{self.rate:>10,.0f}/s   node {self.node_cores:.2f} cores"
+
+
+class Bench:
+    """One node, one keyspace."""
+
+    def __init__(self, cluster: CassandraCluster, rows: CqlRows, bridge: Bridge, store: CassandraStore) -> None:
+        self.rows = rows
+        self.store = store
+        self.url = cluster.url()
+        self._bridge = bridge
+        self._node = psutil.Process(cluster.nodes[0].pid)
+        self._random = SystemRandom()
+
+    async def measured(self, work: Callable[[], Awaitable[float]]) -> Measured:
+        """What *work* counted, with how long it took."""
+        begun, busy = time.perf_counter(), self._busy()
+        count = await work()
+        seconds = time.perf_counter() - begun
+        return Measured(count=count, seconds=seconds, node_cores=(self._busy() - busy) / seconds)
+
+    def _busy(self) -> float:
+        times = self._node.cpu_times()
+        return float(times.user + times.system)
+
+    async def decided(self, rows: int, at_once: int) -> Measured:
+        """Rows changed by conditional batches of *at_once*: one by one in a partition, all partitions abreast."""
+        slot = self._random.bits(40)
+        per_shard = rows // SHARDS
+        ids = [[self._id() for _ in range(per_shard)] for _ in range(SHARDS)]
+        for shard, mine in enumerate(ids):
+            await self.rows.put([_row(shard, slot, run_id) for run_id in mine])
+
+        async def decide(shard: int) -> None:
+            for start in range(0, per_shard, at_once):
+                changes = [_claim(run_id) for run_id in ids[shard][start : start + at_once]]
+                assert await self.rows.cas_batch(RUN, (shard, slot), changes) is None
+
+        async def decide_all() -> float:
+            await asyncio.gather(*(decide(shard) for shard in range(SHARDS)))
+            return per_shard * SHARDS
+
+        return await self.measured(decide_all)
+
+    async def add(self, count: int, delay: timedelta = timedelta(0)) -> None:
+        """Store so many runs that are due after *delay*, an hour's worth of minutes apart at most."""
+        for start in range(0, count, ADDED_AT_ONCE):
+            spread = delay + timedelta(seconds=start * 3600 / count) if delay else delay
+            number = min(ADDED_AT_ONCE, count - start)
+            await self.store.work.add([self._run(spread) for _ in range(number)])
+
+    async def worked(self, runs: int, workers: int) -> Measured:
+        """Rows changed by so many worker processes that empty a queue: each run is claimed and settled."""
+        await self.add(runs)
+        ended_before = await self._ended()
+        async with self._workers(workers):
+            await self._until_ended(ended_before + runs // 10)  # they have all started by then
+
+            async def empty() -> float:
+                first = await self._ended()
+                return 2 * (await self._until_ended(ended_before + runs) - first)
+
+            return await self.measured(empty)
+
+    async def idle(self) -> Measured:
+        """Reads that an idle worker, scheduler and API ask of the node."""
+        async with self._processes([["serve", "--port", "0"]]):
+            await asyncio.sleep(SETTLING_DOWN)
+
+            async def listen() -> float:
+                before = await self._reads()
+                await asyncio.sleep(LISTENING)
+                return await self._reads() - before
+
+            return await self.measured(listen)
+
+    async def tick(self) -> tuple[float, float]:
+        """Milliseconds that a claim and a look at the timetable take when nothing is due."""
+        session = await self.store.sessions.open(
+            NewSession(role=Role.WORKER, name="bench", host="bench", pid=os.getpid(), ttl=timedelta(minutes=10))
+        )
+        claims = [await _timed(lambda: self.store.work.claim(session, [DEFAULT_LANE], 100)) for _ in range(TICKS)]
+        looks = [await _timed(lambda: self.store.timetable.due(100)) for _ in range(TICKS)]
+        await self.store.sessions.close(session)
+        return median(claims), median(looks)
+
+    async def _until_ended(self, wanted: int) -> int:
+        while (ended := await self._ended()) < wanted:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(LOOK)
+        return ended
+
+    async def _ended(self) -> int:
+        return sum(sum(tally.ended.values()) for tally in (await self.store.views.figures()).tallies)
+
+    async def _reads(self) -> float:
+        tables = await self._bridge.run("SELECT keyspace_name, count FROM system_views.coordinator_read_latency")
+        return float(sum(row["count"] for row in tables if not str(row["keyspace_name"]).startswith("system")))
+
+    @asynccontextmanager
+    async def _workers(self, count: int) -> AsyncIterator[None]:
+        commands = [["worker", "--app", "bench_app", "--worker-name", f"bench-{number}"] for number in range(count)]
+        async with self._processes(commands):
+            yield
+
+    @asynccontextmanager
+    async def _processes(self, commands: Sequence[Sequence[str]]) -> AsyncIterator[None]:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "bench_app.py").write_text(APPLICATION)  # noqa: ASYNC240 - nobody else waits
+            program = [sys.executable, "-c", "from mainspring.cli.main import run; run()"]
+            options = ["--store", self.url, "--data", folder, "--log-format", "json", "--log-level", "error"]
+            started = [
+                await asyncio.create_subprocess_exec(*program, *command, *options, cwd=folder) for command in commands
+            ]
+            try:
+                yield
+            finally:
+                for process in started:
+                    process.kill()
+                    await process.wait()
+
+    def _id(self) -> RunId:
+        return RunId(new_job_id(SystemClock().now(), self._random.bits(RANDOM_BITS)))
+
+    def _run(self, delay: timedelta) -> NewRun:
+        run_id = self._id()
+        return NewRun(id=run_id, job_id=JobId(run_id), task=Task(handler=HANDLER), due=delay)
+
+
+def _row(shard: int, slot: int, run_id: RunId) -> Put:
+    row: Row = {
+        "shard": shard,
+        "slot": slot,
+        "id": run_id,
+        "handler": HANDLER,
+        "lane": "default",
+        "state": 0,
+        "fence": 0,
+    }
+    return Put(table=RUN, row=row, original=True)
+
+
+def _claim(run_id: RunId) -> Change:
+    values: Row = {
+        "state": 1,
+        "fence": 1,
+        "session": 1,
+        "worker": "bench",
+        "attempt": 1,
+        "started_at": 1,
+        "deadline_at": 2,
+    }
+    return Change(key=(run_id,), values=values, expected={"state": 0, "fence": 0})
+
+
+async def _timed(work: Callable[[], Awaitable[object]]) -> float:
+    begun = time.perf_counter()
+    await work()
+    return (time.perf_counter() - begun) * 1000
+
+
+@asynccontextmanager
+async def benched() -> AsyncIterator[Bench]:
+    async with AsyncExitStack() as closing:
+        cluster = closing.enter_context(CassandraCluster())
+        clock = SystemClock()
+        driver, _ = await open_driver(address(cluster.url()), clock)
+        closing.push_async_callback(driver.close)
+        store = CassandraStore.over(CqlRows(driver), clock=clock, random=SystemRandom())
+        yield Bench(cluster, CqlRows(driver), Bridge(driver), store)
+
+
+async def main(runs: int, waiting: int) -> None:
+    async with benched() as bench:
+        await bench.decided(runs // 4, MOST_CHANGES)  # a cold virtual machine is ten times as slow
+        batches = await bench.decided(runs, MOST_CHANGES)
+        singles = await bench.decided(max(runs // 20, SHARDS), 1)
+        print(f"raw: rows decided by batches of {MOST_CHANGES}  {batches}")
+        print(f"raw: rows decided one by one       {singles}")
+        await bench.worked(runs // 4, 1)
+        one = await bench.worked(runs, 1)
+        four = await bench.worked(runs, 4)
+        print(f"system: rows claimed and settled   {one}")
+        print(f"  of the raw batches               {one.rate / batches.rate:.2f}   (goal 0.50)")
+        print(f"  times the single rows            {one.rate / singles.rate:.1f}    (goal 5)")
+        print(f"system: the same by four workers   {four}")
+        print(f"  times one worker                 {four.rate / one.rate:.2f}   (goal 2.5 where the node has room)")
+        print(f"idle: reads                        {await bench.idle()}   (goal below 50)")
+        empty = await bench.tick()
+        await bench.add(waiting, delay=timedelta(hours=1))
+        full = await bench.tick()
+        for name, before, after in zip(("claim", "timetable"), empty, full, strict=True):
+            print(f"tick: {name:9} {before:6.1f} ms with none waiting, {after:6.1f} ms with {waiting:,}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=40_000, help="runs per measure")
+    parser.add_argument("--waiting", type=int, default=1_000_000, help="runs that wait while ticks are timed")
+    arguments = parser.parse_args()
+    asyncio.run(main(arguments.runs, arguments.waiting))
