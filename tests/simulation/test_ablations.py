@@ -7,7 +7,7 @@ import pytest
 
 from mainspring.adapters.sqlite.statements import load
 from mainspring.testing.simulation.ablation import Ablation
-from mainspring.testing.simulation.ablations import ABLATIONS, BY_NAME, statement
+from mainspring.testing.simulation.ablations import BY_NAME, EVERY, statement
 from mainspring.testing.simulation.finding import MOST_SEEDS, Found, find
 from mainspring.testing.simulation.judging.properties import PROPERTIES
 from mainspring.testing.simulation.judging.verdict import Violation
@@ -20,9 +20,10 @@ ROW = re.compile(r"^\| `(?P<name>[a-z-]+)` \| .* \| (?P<noticed>\w+) \| (?P<seed
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("ablation", ABLATIONS, ids=lambda ablation: ablation.name)
+@pytest.mark.parametrize("ablation", EVERY, ids=lambda ablation: ablation.name)
 def test_an_ablation_is_found(ablation: Ablation) -> None:
-    found = find(ablation)
+    # The schedule that saw it when the page was written mostly sees it still.
+    found = find(ablation, first=min(_seeds_on_the_page().get(ablation.name, 1), MOST_SEEDS))
     assert found.violation is not None, f"{MOST_SEEDS} schedules saw nothing wrong when {ablation.sentence}"
 
 
@@ -43,12 +44,16 @@ def test_the_page_of_ablations_is_the_table_that_the_search_makes() -> None:
     # The counts change with every change to the worker and the services; all other words are compared.
     text = PAGE.read_text("utf-8")
     rows = {row["name"]: row for row in ROW.finditer(text)}
-    assert list(rows) == [ablation.name for ablation in ABLATIONS], (
+    assert list(rows) == [ablation.name for ablation in EVERY], (
         "run `mainspring simulate --ablations --write docs/reference/ablations.md`"
     )
-    found = [Found(each, int(rows[each.name]["seeds"]), _violation(rows[each.name]["noticed"])) for each in ABLATIONS]
+    found = [Found(each, int(rows[each.name]["seeds"]), _violation(rows[each.name]["noticed"])) for each in EVERY]
     assert page(found) == text
     assert all(each.seeds <= MOST_SEEDS for each in found)
+
+
+def _seeds_on_the_page() -> dict[str, int]:
+    return {row["name"]: int(row["seeds"]) for row in ROW.finditer(PAGE.read_text("utf-8"))}
 
 
 def _violation(prop: str) -> Violation:

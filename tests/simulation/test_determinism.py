@@ -7,12 +7,14 @@ import sys
 import pytest
 
 from mainspring.testing.simulation.schedule import run
+from mainspring.testing.simulation.storage import Store
 
 SEEDS = (1, 2, 3, 7, 11)
 PROGRAM = """
 import sys
 from mainspring.testing.simulation.schedule import run
-print(*(run(int(seed)).digest for seed in sys.argv[1:]))
+from mainspring.testing.simulation.storage import Store
+print(*(run(int(seed), store).digest for seed in sys.argv[1:] for store in Store))
 """
 
 
@@ -27,8 +29,9 @@ def digests_of_another_process(hash_seed: str) -> list[str]:
     return finished.stdout.split()
 
 
-def test_a_seed_has_one_history() -> None:
-    assert run(5).digest == run(5).digest
+@pytest.mark.parametrize("store", Store)
+def test_a_seed_has_one_history(store: Store) -> None:
+    assert run(5, store).digest == run(5, store).digest
 
 
 def test_another_seed_has_another_history() -> None:
@@ -37,7 +40,7 @@ def test_another_seed_has_another_history() -> None:
 
 @pytest.mark.slow
 def test_processes_that_hash_differently_live_through_the_same_histories() -> None:
-    here = [run(seed).digest for seed in SEEDS]
+    here = [run(seed, store).digest for seed in SEEDS for store in Store]
     assert here == digests_of_another_process("1") == digests_of_another_process("4242")
 
 

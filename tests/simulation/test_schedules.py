@@ -5,26 +5,40 @@ import time
 
 import pytest
 
-from mainspring.testing.simulation.finding import outcomes
+from mainspring.testing.simulation.finding import Outcome, outcomes
+from mainspring.testing.simulation.storage import Store
 
 AT_LEAST = 500
 PORTION = 100
-SECONDS = 20.0
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_every_property_holds_under_as_many_schedules_as_the_time_allows() -> None:
+@pytest.mark.parametrize(("store", "seconds"), [(Store.SQLITE, 15.0), (Store.CASSANDRA, 0.0)])
+def test_every_property_holds_under_as_many_schedules_as_the_time_allows(store: Store, seconds: float) -> None:
     # At least five hundred on the slowest machine, and on a fast one as many as the time allows.
-    end, first, failed = time.monotonic() + SECONDS, 1, []
+    end, first, failed = time.monotonic() + seconds, 1, []
     while first <= AT_LEAST or time.monotonic() < end:
-        seeds = range(first, first + PORTION)
-        failed += [each for each in outcomes(seeds, cores=os.cpu_count() or 1) if each.violations]
+        failed += _failures(range(first, first + PORTION), store)
         if failed:
             break
         first += PORTION
-    assert not failed, "\n".join(
-        f"{violation}; repeat it by `mainspring simulate --trace {outcome.seed}`"
+    assert not failed, _report(failed, store)
+
+
+@pytest.mark.chaos
+def test_every_property_holds_on_cassandra_under_twenty_thousand_schedules() -> None:
+    failed = _failures(range(1, 20_001), Store.CASSANDRA)
+    assert not failed, _report(failed, Store.CASSANDRA)
+
+
+def _failures(seeds: range, store: Store) -> list[Outcome]:
+    return [each for each in outcomes(seeds, cores=os.cpu_count() or 1, store=store) if each.violations]
+
+
+def _report(failed: list[Outcome], store: Store) -> str:
+    return "\n".join(
+        f"{violation}; repeat it by `mainspring simulate --store {store} --trace {outcome.seed}`"
         for outcome in failed
         for violation in outcome.violations
     )

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from mainspring.errors import ConfigurationError
-from mainspring.testing.simulation.ablations import ABLATIONS, BY_NAME
+from mainspring.testing.simulation.ablations import BY_NAME, EVERY
 from mainspring.testing.simulation.finding import Found, Outcome, find_by_name, outcomes
 from mainspring.testing.simulation.history import line
 from mainspring.testing.simulation.judging.properties import PROPERTIES
@@ -59,7 +59,7 @@ def trace(seed: int, *, store: Store, ablation: str | None) -> bool:
 def ablations(*, cores: int, write: Path | None, show: bool = True) -> bool:
     """Look for every ablation and print the table, or write its page. Whether all were seen."""
     console = Console()
-    names = [ablation.name for ablation in ABLATIONS]
+    names = [ablation.name for ablation in EVERY]
     with multiprocessing.get_context("forkserver").Pool(cores) as pool:
         found: list[Found | None] = [None] * len(names)
         answers = pool.imap_unordered(_numbered, list(enumerate(names)))

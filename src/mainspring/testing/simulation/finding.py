@@ -48,10 +48,10 @@ def outcomes(
         yield from pool.imap_unordered(_outcome, work, chunksize=2)
 
 
-def find(ablation: Ablation, most: int = MOST_SEEDS) -> Found:
-    """Try seed after seed, from 1, until one sees the defect."""
+def find(ablation: Ablation, most: int = MOST_SEEDS, *, first: int = 1) -> Found:
+    """Try seed after seed until one sees the defect: from *first* on, then those before it."""
     with ablation.patch():
-        for seed in range(1, most + 1):
+        for seed in (*range(first, most + 1), *range(1, first)):
             violations = run(seed, ablation.store).violations
             if violations:
                 return Found(ablation, seed, violations[0])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from mainspring.testing.simulation.finding import MOST_SEEDS, Found
 from mainspring.testing.simulation.judging.properties import PROPERTIES
+from mainspring.testing.simulation.storage import Store
 
 _HEAD = f"""\
 # Ablations
@@ -13,10 +14,14 @@ purpose, the property that noticed it, and how many schedules that took, counted
 of them again and gives up after {MOST_SEEDS} schedules. `mainspring simulate --ablations` shows the same for the code
 as it is, and `--write docs/reference/ablations.md` writes this page; the numbers are those of the day it was written,
 since any change to the worker or the services deals the cards anew.
+"""
+_TABLE = """
+## On {}
 
 | ablation | what is broken | noticed by | schedules |
 |---|---|---|---:|
 """
+_TITLES = {Store.SQLITE: "SQLite", Store.CASSANDRA: "Cassandra"}
 _MIDDLE = """
 ## Properties
 
@@ -30,7 +35,12 @@ Back to [the reference](index.md).
 
 def page(found: Sequence[Found]) -> str:
     """The whole page."""
-    return _HEAD + "".join(map(row, found)) + _MIDDLE + "".join(_property(*each) for each in PROPERTIES.items()) + _FOOT
+    tables = "".join(_table(store, [each for each in found if each.ablation.store is store]) for store in Store)
+    return _HEAD + tables + _MIDDLE + "".join(_property(*each) for each in PROPERTIES.items()) + _FOOT
+
+
+def _table(store: Store, found: Sequence[Found]) -> str:
+    return _TABLE.format(_TITLES[store]) + "".join(map(row, found))
 
 
 def row(found: Found) -> str:

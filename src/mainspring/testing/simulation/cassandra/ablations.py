@@ -26,6 +26,7 @@ from mainspring.adapters.cassandra import (
 )
 from mainspring.adapters.cassandra.index import of_new_run, of_waiting_run
 from mainspring.adapters.cassandra.intents import Intents
+from mainspring.adapters.cassandra.layout import instant
 from mainspring.adapters.cassandra.listing import Entry, enlist, strike
 from mainspring.adapters.cassandra.rows import Put, UnknownOutcome
 from mainspring.adapters.cassandra.tables import RUN
@@ -242,9 +243,9 @@ ABLATIONS: tuple[Ablation, ...] = (
         everywhere((add,), "reserve", _reserve_blindly),
     ),
     _defect(
-        "lock-without-comparison",
-        "a lock is taken over whatever became of it since it was read",
-        method(locks._Seen, "expected", lambda seen: {} if seen.exists else None),  # noqa: SLF001
+        "lock-before-its-end",
+        "a lock is taken over although its time isn't up",
+        method(locks._Seen, "ends_at", lambda _: instant(0)),  # noqa: SLF001
     ),
 )
 
