@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from mainspring.adapters.cassandra.layout import EVERYTHING
-from mainspring.adapters.cassandra.rows import Row, Rows, Span
+from mainspring.adapters.cassandra.rows import ALL, Rows, Span
 from mainspring.adapters.cassandra.tables import OWNER
 from mainspring.adapters.cassandra.values import number, text
 
@@ -19,13 +19,11 @@ async def months_of(rows: Rows, owner: str) -> Sequence[int]:
 async def all_owners(rows: Rows) -> Mapping[str, Sequence[int]]:
     """Every owner with its months, newest first. Costs a read per thousand months of all of them together."""
     found: dict[str, list[int]] = {}
-    span = Span()
-    while chunk := await rows.slice(OWNER, (EVERYTHING,), span, limit=_CHUNK):
+    span = ALL
+    while True:
+        chunk = await rows.slice(OWNER, (EVERYTHING,), span, limit=_CHUNK)
         for row in chunk:
             found.setdefault(text(row, "owner"), []).insert(0, number(row, "month"))
-        span = _behind(chunk[-1])
-    return found
-
-
-def _behind(row: Row) -> Span:
-    return Span(after=(text(row, "owner"), number(row, "month")))
+        if len(chunk) < _CHUNK:
+            return found
+        span = Span(after=(text(chunk[-1], "owner"), number(chunk[-1], "month")))

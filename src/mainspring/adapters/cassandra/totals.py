@@ -15,7 +15,7 @@ from uuid import UUID
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.layout import EVERYTHING, span_of
 from mainspring.adapters.cassandra.ledger import PAGE_LASTS, Group, Totals
-from mainspring.adapters.cassandra.rows import Change, Key, Row, Rows, Span, only
+from mainspring.adapters.cassandra.rows import ALL, Change, Key, Row, Rows, Span, only
 from mainspring.adapters.cassandra.table import Table
 from mainspring.adapters.cassandra.tables import TALLY, TOTAL
 from mainspring.adapters.cassandra.values import identity, number, text
@@ -105,11 +105,13 @@ async def _folded(rows: Rows) -> Mapping[Group, _Total]:
 
 async def _all(rows: Rows, table: Table) -> Sequence[Row]:
     found: list[Row] = []
-    span = Span()
-    while chunk := await rows.slice(table, (EVERYTHING,), span, limit=_CHUNK):
+    span = ALL
+    while True:
+        chunk = await rows.slice(table, (EVERYTHING,), span, limit=_CHUNK)
         found += chunk
+        if len(chunk) < _CHUNK:
+            return found
         span = Span(after=tuple(chunk[-1][name] for name in table.clustering))
-    return found
 
 
 def _group(row: Row) -> Group:

@@ -6,6 +6,7 @@ from mainspring.adapters.cassandra import totals
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.forgetting import Age, Forgetting
 from mainspring.adapters.cassandra.holding import holds_any
+from mainspring.adapters.cassandra.layout import span_of
 from mainspring.adapters.cassandra.members import MOST_SESSIONS
 from mainspring.adapters.cassandra.rows import Row, only
 from mainspring.adapters.cassandra.tables import CLAIM_INTENT, SESSION, SESSION_OF
@@ -14,6 +15,8 @@ from mainspring.adapters.cassandra.values import number
 from mainspring.domain.ids import SessionId
 from mainspring.ports.sessions import Role
 
+FOLD_EVERY = timedelta(minutes=1)
+
 
 class CassandraUpkeep:
     """Bounded pieces of housekeeping. Any number of processes may do the same one at once."""
@@ -21,6 +24,7 @@ class CassandraUpkeep:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._forgetting = Forgetting(context)
+        self._fold_again_at = 0
 
     async def prune(self, older_than: timedelta, limit: int) -> int:
         """Forget what ended that long ago."""
@@ -33,8 +37,14 @@ class CassandraUpkeep:
         return removed
 
     async def fold(self, limit: int) -> int:
-        """Add pages of the ledger up that are never written again."""
-        return await totals.fold(self._context, limit)
+        """Add pages of the ledger up that are never written again; they are closed by the hour, so not every second."""
+        now = self._context.now()
+        if now < self._fold_again_at:
+            return 0
+        folded = await totals.fold(self._context, limit)
+        if folded < limit:
+            self._fold_again_at = now + span_of(FOLD_EVERY)
+        return folded
 
     async def _forget_sessions(self, cut: int, limit: int) -> int:
         forgotten = 0

@@ -6,8 +6,10 @@ import pytest
 
 from mainspring.adapters.cassandra.layout import EVERYTHING
 from mainspring.adapters.cassandra.ledger import PAGE_LASTS, Noted, Totals
+from mainspring.adapters.cassandra.rows import UnknownOutcome
 from mainspring.adapters.cassandra.tables import TALLY
 from mainspring.adapters.cassandra.totals import CLOSED, fold, read_totals
+from mainspring.adapters.cassandra.upkeep import CassandraUpkeep
 from mainspring.domain.ids import Lane
 from mainspring.domain.run import Origin, State
 from tests.unit.adapters.cassandra.faults import Died, Fate
@@ -98,7 +100,7 @@ async def test_nothing_is_counted_twice_or_lost_wherever_a_fold_stops() -> None:
 @pytest.mark.parametrize("fate", Fate)
 async def test_a_fold_whose_answer_was_lost_counts_once(fate: Fate) -> None:
     world = await busy_world()
-    with pytest.raises(Exception, match="no answer"):
+    with pytest.raises(UnknownOutcome):
         await fold(world.process(fates=[fate]).context, 100)
     assert await added(world) == EXPECTED
     world.clock.advance(CLOSED + MOMENT)
@@ -113,6 +115,18 @@ async def test_several_fold_at_the_same_time(seed: int) -> None:
     folders = [world.process(chance=Random(chance.random())).context for _ in range(3)]
     await asyncio.gather(*(fold(context, 2) for context in folders for _ in range(3)))
     assert await added(world) == EXPECTED
+
+
+async def test_an_idle_store_is_looked_at_once_a_minute() -> None:
+    world = await busy_world()
+    process = world.process()
+    upkeep = CassandraUpkeep(process.context)
+    assert [await upkeep.fold(4) for _ in range(2)] == [4, 2]
+    before = process.rows.verbs
+    assert [await upkeep.fold(4) for _ in range(9)] == [0] * 9
+    assert process.rows.verbs == before
+    world.clock.advance(CLOSED + MOMENT)
+    assert await upkeep.fold(4) == 1
 
 
 def test_totals_are_read_as_they_were_written() -> None:
