@@ -222,10 +222,10 @@ class Shelf:
         littered = {slot_of(_wake(key)) for key in self._gone if _wake(key) < to}
         for minute in over:
             if slot_start(minute + 1) <= to:
-                await self._context.rows.delete_range(DUE, self._partition(minute), ALL)
-                await self._context.rows.delete_range(DUE_SLOT, (self.lane,), only((minute, self.shard)))
+                await self._context.rows.delete_range(DUE, self._partition(minute), ALL, until=now)
+                await self._context.rows.delete_range(DUE_SLOT, (self.lane,), only((minute, self.shard)), until=now)
             elif minute in littered:
-                await self._context.rows.delete_range(DUE, self._partition(minute), Span(before=(to,)))
+                await self._context.rows.delete_range(DUE, self._partition(minute), Span(before=(to,)), until=now)
         if to < edge:
             self._front = None  # what was found is looked at next, though others behind it are gone
         self._cleared_to = to

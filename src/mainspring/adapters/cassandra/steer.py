@@ -88,13 +88,11 @@ def _edited(row: Row, order: Edit, now: int) -> Row:
         values["spec"] = order.spec
     if order.task is not None:
         values |= task_columns(order.task)
-    due = order.due
-    if due is not None:
-        values["due_at"] = micros(due) if isinstance(due, datetime) else now + span_of(due)
-    wake_at = values.get("due_at", row["wake_at"])
-    if row["wake_at"] is None:
-        return {**values, "held_wake": values.get("due_at", row["held_wake"])}
-    return {**values, "wake_at": wake_at, "indexed_at": max(number({"at": wake_at}, "at"), now)}
+    if order.due is None:
+        return values if row["wake_at"] is None else values | _wakes(number(row, "wake_at"), now)
+    due_at = micros(order.due) if isinstance(order.due, datetime) else now + span_of(order.due)
+    wakes: Row = {"held_wake": due_at} if row["wake_at"] is None else _wakes(due_at, now)
+    return {**values, "due_at": due_at, **wakes}
 
 
 def _wakes(at: int, now: int) -> dict[str, Value]:
