@@ -5,7 +5,7 @@ import random
 import shutil
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,11 +15,11 @@ import pytest
 from mainspring.domain.ids import RunId, new_job_id
 from mainspring.domain.job import Job, NewJob, Overlap, Terms
 from mainspring.domain.reschedule import scheduled
-from mainspring.domain.run import NewRun, State
+from mainspring.domain.run import NewRun, Run, State
 from mainspring.domain.task import Task
 from mainspring.ports.views import Cursor, RunFilter
 from mainspring.wiring.stores import Store
-from tests.scenarios.kill.watching import diary, journalled, until_ended, until_noted, until_nothing_lives
+from tests.scenarios.kill.watching import diary, journalled, until_all_ended, until_ended, until_noted
 from tests.scenarios.serve.processes import Place, Running, mainspring, stored
 
 SHORT_LIVES = ("--worker-ttl-seconds", "2")
@@ -58,7 +58,7 @@ async def test_a_worker_killed_under_load_loses_nothing_and_repeats_nothing_that
             await running.ended()
         kept.append((len(diary(place.folder)), journalled(place.folder, "w")))
     async with worker(place, "w") as running:
-        await until_nothing_lives(store)
+        await until_all_ended(store, [run.id for run in runs])
         running.terminate()
         assert await running.ended() == 0
 
@@ -113,22 +113,22 @@ async def test_every_moment_fires_once_although_schedulers_are_killed(store: Sto
     await store.work.add([NewJob(job=scheduled(job, now))])
     lives = ("--scheduler-ttl-seconds", "2")
     async with worker(place, "w"):
-        for fired in (2, 4):
+        for number in (2, 4):
             async with (
-                mainspring(place, "scheduler", "--scheduler-name", f"a{fired}", *lives) as one,
-                mainspring(place, "scheduler", "--scheduler-name", f"b{fired}", *lives) as other,
+                mainspring(place, "scheduler", "--scheduler-name", f"a{number}", *lives) as one,
+                mainspring(place, "scheduler", "--scheduler-name", f"b{number}", *lives) as other,
             ):
-                await until_noted(place.folder, fired)
+                await until_noted(place.folder, number)
                 one.process.kill()
-                await until_noted(place.folder, fired + 1)
+                await until_noted(place.folder, number + 1)
                 other.process.kill()
-        await until_nothing_lives(store)
-    moments = await fire_times(store, job)
+        await until_all_ended(store, [run.id for run in await fired_runs(store, job)])
+    fired = await fired_runs(store, job)
+    assert {run.state for run in fired} == {State.SUCCEEDED}
+    moments = sorted(run.due_at for run in fired)
     assert len(moments) >= 5
     assert moments == [job.created_at + timedelta(seconds=number + 1) for number in range(len(moments))]
 
 
-async def fire_times(store: Store, job: Job) -> list[datetime]:
-    page = await store.views.runs(RunFilter(job_id=job.id), Cursor(limit=100))
-    assert {run.state for run in page.items} == {State.SUCCEEDED}
-    return sorted(run.due_at for run in page.items)
+async def fired_runs(store: Store, job: Job) -> Sequence[Run]:
+    return (await store.views.runs(RunFilter(job_id=job.id), Cursor(limit=100))).items

@@ -1,7 +1,7 @@
 """What the killed workers' handlers left behind, and waiting for what other processes do."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
 from mainspring.adapters.files.journal import FileJournal
@@ -42,11 +42,19 @@ async def until_ended(store: Store, run_id: RunId) -> Run:
     return run
 
 
-async def until_nothing_lives(store: Store) -> None:
-    async def nothing_lives() -> bool:
-        return not any(tally.live for tally in (await store.views.figures()).tallies)
+async def until_all_ended(store: Store, runs: Collection[RunId]) -> None:
+    """By the runs themselves: not on every store do figures know what somebody did in the instant of its death."""
+    left = dict.fromkeys(runs)
 
-    await until(nothing_lives)
+    async def all_ended() -> bool:
+        while left:
+            run = await store.views.run(next(iter(left)))
+            if run is None or not run.state.terminal:
+                return False
+            del left[run.id]
+        return True
+
+    await until(all_ended)
 
 
 def journalled(folder: Path, worker: str) -> frozenset[str]:
