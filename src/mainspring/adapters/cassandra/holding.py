@@ -32,11 +32,5 @@ async def running_rows(context: Context, most: int, *, workers: int) -> Sequence
     return [found[run_id] for run_id in sorted(found) if _runs(found[run_id])]
 
 
-async def holds_any(context: Context, session: SessionId) -> bool:
-    """Whether *session* holds a run that nobody has taken from it."""
-    found = await read(context, await intended(context, session))
-    return any(_runs(row) and row["session"] == session for row in found.values())
-
-
 def _runs(row: Row) -> bool:
     return row["state"] == State.RUNNING and row["session"] is not None
