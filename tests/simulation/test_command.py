@@ -26,6 +26,19 @@ def test_schedules_that_hold_end_well() -> None:
     assert "0 failed" in result.stdout
 
 
+def test_schedules_on_cassandra_are_others() -> None:
+    result = CliRunner().invoke(app, ["simulate", "--store", "cassandra", "--seeds", "1", "--jobs", "1"])
+    assert result.exit_code == 0
+    assert "1 schedules" in result.stdout
+
+
+def test_an_ablation_brings_its_store() -> None:
+    arguments = ["simulate", "--seeds", "1", "--jobs", "1", "--ablation", "insert-at-current-time"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 1
+    assert "mainspring simulate --trace 1 --ablation insert-at-current-time" in result.stdout
+
+
 def test_a_failure_shows_the_property_the_events_before_it_and_how_to_repeat_it() -> None:
     result = CliRunner().invoke(app, ["simulate", "--seeds", "1", "--jobs", "1", "--ablation", "claim-without-fence"])
     assert result.exit_code == 1

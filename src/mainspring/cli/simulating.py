@@ -26,7 +26,10 @@ def simulate(
     seeds: Annotated[str, typer.Option(help="Which schedules, both ends included.", metavar="A-B")] = DEFAULT_SEEDS,
     jobs: Annotated[int, typer.Option(min=1, help="How many processes.", show_default="all cores")] = os.cpu_count()
     or 1,
-    store: Annotated[Simulated, typer.Option(help="Which store the cluster has.")] = Simulated.SQLITE,
+    simulated: Annotated[
+        Simulated,
+        typer.Option("--store", metavar="NAME", help="What the cluster keeps everything in: sqlite or cassandra."),
+    ] = Simulated.SQLITE,
     ablation: Annotated[str | None, typer.Option(help="Put a defect in on purpose.", metavar="NAME")] = None,
     trace: Annotated[int | None, typer.Option(help="Print all that happens under one seed.", metavar="SEED")] = None,
     *,
@@ -40,7 +43,7 @@ def simulate(
     if ablations:
         held = command.ablations(cores=jobs, write=write)
     elif trace is not None:
-        held = command.trace(trace, store=Store(store), ablation=ablation)
+        held = command.trace(trace, store=Store(simulated), ablation=ablation)
     else:
-        held = command.simulate(seeds, cores=jobs, store=Store(store), ablation=ablation)
+        held = command.simulate(seeds, cores=jobs, store=Store(simulated), ablation=ablation)
     raise typer.Exit(0 if held else 1)

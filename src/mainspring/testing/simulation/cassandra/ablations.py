@@ -25,7 +25,7 @@ from mainspring.adapters.cassandra import (
     verdicts,
 )
 from mainspring.adapters.cassandra.index import of_new_run, of_waiting_run
-from mainspring.adapters.cassandra.intents import Intents
+from mainspring.adapters.cassandra.intents import Intents, intended
 from mainspring.adapters.cassandra.layout import instant
 from mainspring.adapters.cassandra.listing import Entry, enlist, strike
 from mainspring.adapters.cassandra.rows import Put, UnknownOutcome
@@ -96,8 +96,10 @@ def _plan_under_any_fence(verdict: Any, row: Any, now: int) -> Any:
     return _plan(verdict if row is None else replace(verdict, fence=row["fence"]), row, now)
 
 
-def _refuse_no_loss(verdict: Any, row: Any) -> Any:
-    return _refusal(replace(verdict, session=None), row)
+async def _announced_by(self: Any, session: Any) -> Any:
+    context = self._context
+    rows = await runs.read(context, await intended(context, session), settled=True)
+    return [row for row in rows.values() if row["state"] == State.RUNNING]
 
 
 async def _strike_first(context: Any, document: Any) -> Any:
@@ -156,7 +158,6 @@ async def _change_whatever_it_is(context: Any, row: Any, values: Any, *, expecte
 _get = WeakRows.get
 _apply = settle._apply  # noqa: SLF001 - defects are put in where the safeguards are
 _plan = verdicts.plan
-_refusal = verdicts._refusal  # noqa: SLF001
 _carry_out = helping.carry_out
 _decide_fire = firing._decide  # noqa: SLF001
 _reserve = idempotency.reserve
@@ -201,9 +202,9 @@ ABLATIONS: tuple[Ablation, ...] = (
         method(settle, "plan", _plan_under_any_fence),
     ),
     _defect(
-        "loss-without-session",
-        "a loss is taken whoever holds the run",
-        method(verdicts, "_refusal", _refuse_no_loss),
+        "rescue-without-holder",
+        "what an ended session had announced is taken from whoever holds it",
+        method(sessions.CassandraSessions, "_held", _announced_by),
     ),
     _defect(
         "beat-unconditionally",
