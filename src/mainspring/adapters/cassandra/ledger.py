@@ -7,13 +7,14 @@ the instant in which it was killed is missing from the figures; it is never miss
 """
 
 import json
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from mainspring.adapters.cassandra.layout import EVERYTHING, micros, slot_of
+from mainspring.adapters.cassandra.layout import micros, slot_of
 from mainspring.adapters.cassandra.rows import Put, Rows
 from mainspring.adapters.cassandra.tables import CHANGE, TALLY
 from mainspring.domain.ids import Lane
@@ -23,8 +24,10 @@ from mainspring.ports.views import WAIT_BUCKETS
 
 PARTS = 4
 """Partitions of the changes of one minute."""
-PAGE_LASTS = timedelta(hours=1)
+PAGE_LASTS = timedelta(hours=6)
 """Nothing is added to a page that is older."""
+TALLY_PARTS = 16
+"""Partitions of the pages: what was folded out of one isn't in the way of those who read the others."""
 
 Group = tuple[str, Lane, Origin]
 _IDS = 1 << 128
@@ -173,7 +176,7 @@ def _tally(group: Group, page: _Page, at: int) -> Put:
     return Put(
         table=TALLY,
         row={
-            "everything": EVERYTHING,
+            "part": tally_part(owner),
             "process": page.id,
             "owner": owner,
             "lane": lane,
@@ -182,6 +185,11 @@ def _tally(group: Group, page: _Page, at: int) -> Put:
             "at": at,
         },
     )
+
+
+def tally_part(owner: str) -> int:
+    """The partition of an owner's pages."""
+    return zlib.crc32(owner.encode()) % TALLY_PARTS
 
 
 def part_of(identity: UUID) -> int:

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from mainspring.adapters.cassandra.table import Table
 from mainspring.adapters.cassandra.tables import (
+    BLOB_AGE,
     CLAIM_INTENT,
     DUE,
     DUE_SLOT,
+    REVISIT,
     SLOT,
     TABLES,
     TIMETABLE,
@@ -16,7 +18,7 @@ from mainspring.adapters.cassandra.tables import (
 SCHEMA = 1
 """Grows when an older Mainspring couldn't work on the tables any more."""
 
-_QUEUES = (DUE, DUE_SLOT, TIMETABLE, TIMETABLE_SLOT, CLAIM_INTENT, SLOT)
+_QUEUES = (DUE, DUE_SLOT, REVISIT, TIMETABLE, TIMETABLE_SLOT, CLAIM_INTENT, SLOT, BLOB_AGE)
 """Small, and what goes in comes out again: deletions must be cleared away soon, or reads wade through them."""
 _QUEUE_GRACE = 3600
 """Seconds that a deletion is remembered there: an entry that comes back does no harm, it is dropped once more."""

@@ -325,8 +325,8 @@ CHANGE: Final = Table(
 
 TALLY: Final = Table(
     name="tally",
-    comment="What each process has done since it began, overwritten as it goes on.",
-    partition={"everything": INT},
+    comment="What processes have done, page by page, each overwritten as its process goes on; in parts by owner.",
+    partition={"part": INT},
     clustering={"process": UUID, "owner": TEXT, "lane": TEXT, "kind": INT},
     columns={"figures": TEXT, "at": BIGINT},
 )

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+from mainspring.adapters.cassandra.abreast import abreast
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.layout import EVERYTHING, span_of
-from mainspring.adapters.cassandra.ledger import PAGE_LASTS, Group, Totals
+from mainspring.adapters.cassandra.ledger import PAGE_LASTS, TALLY_PARTS, Group, Totals, tally_part
 from mainspring.adapters.cassandra.rows import ALL, Change, Key, Row, Rows, Span, only
 from mainspring.adapters.cassandra.table import Table
 from mainspring.adapters.cassandra.tables import TALLY, TOTAL
@@ -47,7 +48,7 @@ async def read_totals(rows: Rows) -> Mapping[Group, Totals]:
     """Everything that ever happened, by group."""
     while True:
         before = await _folded(rows)
-        pages = await _all(rows, TALLY)
+        pages = await _pages(rows)
         after = await _folded(rows)
         if before == after:
             break  # otherwise pages may have moved between the two reads
@@ -65,7 +66,7 @@ async def fold(context: Context, limit: int) -> int:
     totals = await _folded(context.rows)
     closed = context.now() - span_of(CLOSED)
     by_group: dict[Group, list[Row]] = {}
-    for page in await _all(context.rows, TALLY):
+    for page in await _pages(context.rows):
         group = _group(page)
         if number(page, "at") < closed and identity(page, "process") not in totals.get(group, _NOTHING).pages:
             by_group.setdefault(group, []).append(page)
@@ -92,22 +93,27 @@ async def _fold(rows: Rows, group: Group, total: _Total, pages: Sequence[Row]) -
 
 async def _remove(rows: Rows, group: Group, pages: Sequence[UUID]) -> None:
     for page_id in pages:
-        await rows.delete_range(TALLY, (EVERYTHING,), only((page_id, *_key(group))))
+        await rows.delete_range(TALLY, (tally_part(group[0]),), only((page_id, *_key(group))))
 
 
 async def _folded(rows: Rows) -> Mapping[Group, _Total]:
     found = {}
-    for row in await _all(rows, TOTAL):
+    for row in await _all(rows, TOTAL, EVERYTHING):
         pages = [UUID(hex=page_id) for page_id in json.loads(text(row, "folded"))]
         found[_group(row)] = _Total(Totals.from_json(text(row, "figures")), pages, row)
     return found
 
 
-async def _all(rows: Rows, table: Table) -> Sequence[Row]:
+async def _pages(rows: Rows) -> Sequence[Row]:
+    parts = await abreast(lambda part: _all(rows, TALLY, part), range(TALLY_PARTS))
+    return [page for pages in parts for page in pages]
+
+
+async def _all(rows: Rows, table: Table, partition: int) -> Sequence[Row]:
     found: list[Row] = []
     span = ALL
     while True:
-        chunk = await rows.slice(table, (EVERYTHING,), span, limit=_CHUNK)
+        chunk = await rows.slice(table, (partition,), span, limit=_CHUNK)
         found += chunk
         if len(chunk) < _CHUNK:
             return found

@@ -4,8 +4,7 @@ from random import Random
 
 import pytest
 
-from mainspring.adapters.cassandra.layout import EVERYTHING
-from mainspring.adapters.cassandra.ledger import PAGE_LASTS, Noted, Totals
+from mainspring.adapters.cassandra.ledger import PAGE_LASTS, Noted, Totals, tally_part
 from mainspring.adapters.cassandra.rows import UnknownOutcome
 from mainspring.adapters.cassandra.tables import TALLY
 from mainspring.adapters.cassandra.totals import CLOSED, fold, read_totals
@@ -44,7 +43,7 @@ async def added(world: World) -> dict[Lane, int]:
 
 
 async def pages(world: World) -> int:
-    return len(await world.process().context.rows.slice(TALLY, (EVERYTHING,), limit=1000))
+    return len(await world.process().context.rows.slice(TALLY, (tally_part("o"),), limit=1000))
 
 
 EXPECTED = {LANES[0]: 7, LANES[1]: 6}
