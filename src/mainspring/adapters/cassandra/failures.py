@@ -21,8 +21,9 @@ from mainspring.errors import ConfigurationError, MainspringError, StoreCorrupt,
 THEIRS = (DriverException, NoHostAvailable, ConnectionException, ErrorMessage, OSError)
 """All that the driver may raise."""
 
-_NEVER_SENT = (Unavailable, NoHostAvailable, InvalidRequest, SyntaxException, Unauthorized, AuthenticationFailed)
-"""Nothing can have come of it: no node was asked, or none began."""
+_NEVER_SENT = (NoHostAvailable, InvalidRequest, SyntaxException, Unauthorized, AuthenticationFailed)
+"""Nothing can have come of it: no node was asked, or none began. That too few nodes are up isn't among them: they may
+have been enough to agree, and too few only when it came to telling the others."""
 
 _Table = tuple[tuple[tuple[type[BaseException], ...], type[MainspringError], str], ...]
 
