@@ -1,11 +1,12 @@
 """Firing: an advance becomes a decision on its job's row."""
 
 from mainspring.adapters.cassandra.context import Context
-from mainspring.adapters.cassandra.helping import carry_out, help_first, notes_of
 from mainspring.adapters.cassandra.document import Document, run_row, skip_row
+from mainspring.adapters.cassandra.helping import carry_out, help_first, notes_of
 from mainspring.adapters.cassandra.jobs import Stored, change_job, find_job
 from mainspring.adapters.cassandra.layout import micros, span_of
-from mainspring.adapters.cassandra.listing import Entry, enlist, strike
+from mainspring.adapters.cassandra.listing import Entry, enlist, keep_listed, strike
+from mainspring.adapters.cassandra.rows import Row
 from mainspring.domain.job import JobState
 from mainspring.domain.plan import Advance
 
@@ -61,17 +62,17 @@ async def _decide(context: Context, stored: Stored, advance: Advance, document: 
     if wake_at is not None and stored.entry is not None:
         earliest = max(wake_at, stored.entry.at + 1)
         entry = await enlist(context, stored.job.id, stored.job.version, earliest=earliest)
-    return await change_job(
-        context,
-        stored,
-        {
-            "next_fire_at": None if advance.next_fire_at is None else micros(advance.next_fire_at),
-            "wake_at": wake_at,
-            "entry_at": None if entry is None else entry.at,
-            "active_run": advance.active_run,
-            "firing": document.to_json(),
-        },
-    )
+    values: Row = {
+        "next_fire_at": None if advance.next_fire_at is None else micros(advance.next_fire_at),
+        "wake_at": wake_at,
+        "entry_at": None if entry is None else entry.at,
+        "active_run": advance.active_run,
+        "firing": document.to_json(),
+    }
+    applied = await change_job(context, stored, values)
+    if applied:
+        await keep_listed(context, entry)
+    return applied
 
 
 def _wake_at(advance: Advance, now: int) -> int | None:

@@ -11,7 +11,7 @@ from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.idempotency import reserve
 from mainspring.adapters.cassandra.layout import EVERYTHING, instant, micros, month_of
 from mainspring.adapters.cassandra.ledger import Noted
-from mainspring.adapters.cassandra.listing import Entry, enlist
+from mainspring.adapters.cassandra.listing import Entry, enlist, keep_listed
 from mainspring.adapters.cassandra.records import task_columns, task_of
 from mainspring.adapters.cassandra.rows import Change, Put, Row, UnknownOutcome, Value
 from mainspring.adapters.cassandra.tables import JOB, JOB_BY_OWNER, OWNER
@@ -131,6 +131,7 @@ async def _create(context: Context, job: Job) -> bool:
         earliest = planned_at(job)
         entry = None if earliest is None else await enlist(context, job.id, job.version, earliest=earliest)
         if await _insert(context, job, entry):
+            await keep_listed(context, entry)
             await context.note([note_of(job)])
             return True
     return False

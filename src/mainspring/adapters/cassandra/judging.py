@@ -113,7 +113,7 @@ async def _look_at(context: Context, entries: list[Entry], *, now: int) -> Store
 async def _give_up(context: Context, entry: Entry) -> None:
     """Drop an entry that nobody will make count: a change that is still under way is finished or ruled out first."""
     if standing(await find_job(context, entry.job_id, settled=True), entry) is Standing.BEFORE:
-        await strike(context, entry)
+        await strike(context, entry, until=entry.at + FORGOTTEN)
 
 
 def _announce(found: Found, moment: int) -> None:

@@ -70,14 +70,23 @@ async def enlist(context: Context, job_id: JobId, version: int, *, earliest: int
             return entry
 
 
+async def keep_listed(context: Context, entry: Entry | None) -> None:
+    """List once more what counts now, if deciding so took long enough for others to have given it up."""
+    if entry is not None and context.now() >= entry.at + _IN_TIME:
+        await context.rows.put(_puts(entry))
+
+
 async def is_listed(context: Context, entry: Entry) -> bool:
     """Whether nobody has removed it."""
     return bool(await context.rows.get(TIMETABLE, entry.place.partition, [entry.key]))
 
 
-async def strike(context: Context, entry: Entry) -> None:
-    """Remove an entry that has ceased to count. It will never be written again: the removal may hold for a while."""
-    until = context.now() + _FASTER
+async def strike(context: Context, entry: Entry, *, until: int | None = None) -> None:
+    """Remove an entry that has ceased to count, for good: it will never be written again.
+
+    With *until*, only if it was written before: one that somebody may still count on can then be listed anew.
+    """
+    until = context.now() + _FASTER if until is None else until
     await context.rows.delete_range(TIMETABLE, entry.place.partition, only(entry.key), until=until)
 
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from mainspring.adapters.cassandra.blobs import use_of
 from mainspring.adapters.cassandra.context import Context
+from mainspring.adapters.cassandra.document import Document, skip_row
 from mainspring.adapters.cassandra.firing import NONCE_BITS
 from mainspring.adapters.cassandra.helping import carry_out, help_first, notes_of
-from mainspring.adapters.cassandra.document import Document, skip_row
 from mainspring.adapters.cassandra.jobs import Stored, change_job, find_job, job_columns, note_of, planned_at
 from mainspring.adapters.cassandra.layout import instant
-from mainspring.adapters.cassandra.listing import Entry, enlist, strike
+from mainspring.adapters.cassandra.listing import Entry, enlist, keep_listed, strike
 from mainspring.adapters.cassandra.rows import UnknownOutcome
 from mainspring.domain.ids import Version
 from mainspring.domain.job import Job, JobState
@@ -63,7 +63,11 @@ async def _decide(context: Context, stored: Stored, saved: Job, document: Docume
         await context.rows.put([use_of(saved.task.blob, saved.id, context.now())])
     entry = await _enlist(context, saved, document.entry)
     applied = await change_job(context, stored, {**job_columns(saved, entry), "firing": document.to_json()})
-    return await _is_applied(context, saved) if applied is None else applied
+    if applied is None:
+        return await _is_applied(context, saved)
+    if applied:
+        await keep_listed(context, entry)
+    return applied
 
 
 async def _enlist(context: Context, saved: Job, before: Entry | None) -> Entry | None:

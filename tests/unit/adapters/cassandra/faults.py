@@ -40,6 +40,8 @@ class FaultyRows:
     """If given, others come in between at random."""
     reads: int = 0
     verbs: int = 0
+    before_deciding: Callable[[], Awaitable[object]] | None = None
+    """Happens once, before the next conditional batch."""
     _late: list[Callable[[], Awaitable[object]]] = field(default_factory=list)
     _then: Callable[[], Awaitable[object]] | None = None
 
@@ -70,6 +72,9 @@ class FaultyRows:
 
     async def cas_batch(self, table: Table, partition: Key, changes: Sequence[Change]) -> Sequence[Row] | None:
         await self._settle()
+        if self.before_deciding is not None:
+            happens, self.before_deciding = self.before_deciding, None
+            await happens()
         fate = self.fates.pop(0) if self.fates else None
 
         async def carry_out() -> Sequence[Row] | None:

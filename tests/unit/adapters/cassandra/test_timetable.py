@@ -221,6 +221,24 @@ async def test_an_entry_that_may_yet_count_is_left_alone_and_given_up_after_an_h
     assert not await world.entries()
 
 
+async def test_a_process_that_stands_still_before_it_decides_lists_its_job_once_more() -> None:
+    world = World()
+    job = await world.job()
+    slow, watcher = world.process(), world.process()
+
+    async def hours_pass() -> None:
+        for _ in range(2):
+            world.clock.advance(61 * MINUTE)
+            await watcher.timetable.due(10)
+        assert [entry.at for entry in await world.entries()] == [micros(job.created_at)]
+
+    slow.rows.before_deciding = hours_pass
+    await slow.plan()
+    stored = await world.stored(job.id)
+    assert await world.entries() == [stored.entry]
+    assert [item.job for item in (await world.process().timetable.due(10)).jobs] == [stored.job]
+
+
 async def test_a_removal_that_comes_late_hits_no_new_entry() -> None:
     world = World()
     job = await world.job()
