@@ -4,8 +4,9 @@ Every process that finds something missing asks the same node for it, which make
 that make the same table at the same time make two.
 """
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mainspring.adapters.cassandra.address import Address
@@ -15,8 +16,10 @@ from mainspring.adapters.cassandra.layout import SHARDS
 from mainspring.adapters.cassandra.rows import Change, Rows, UnknownOutcome
 from mainspring.adapters.cassandra.schema import SCHEMA, add_column, create_keyspace, create_table
 from mainspring.adapters.cassandra.tables import SETTING, TABLES
-from mainspring.errors import ConfigurationError, SchemaTooNew, StoreCorrupt
+from mainspring.errors import ConfigurationError, SchemaTooNew, StoreCorrupt, StoreUnavailable
 from mainspring.ports.time import Clock
+
+AGREEMENT_SECONDS = 60.0
 
 _COLUMNS = "SELECT table_name, column_name FROM system_schema.columns WHERE keyspace_name = ?"
 
@@ -44,8 +47,7 @@ async def migrate(driver: Driver) -> int:
         raise StoreCorrupt(
             f"{address.shown} has tables of somebody else's: name another keyspace in the URL, as in …:9042/mainspring"
         )
-    for statement in _missing(address, found):
-        await bridge.run(statement, host=node)
+    await _change(driver, bridge, node, list(_missing(address, found)))
     rows = CqlRows(driver)
     await _agree(rows, address, "shards", SHARDS)
     return await _agree(rows, address, "schema", SCHEMA)
@@ -75,6 +77,22 @@ def _missing(address: Address, found: Found) -> Iterator[str]:
         for column in table.columns:
             if column not in found[table.name]:
                 yield add_column(address.keyspace, table, column)
+
+
+async def _change(driver: Driver, bridge: Bridge, node: Any, statements: Sequence[str]) -> None:
+    """One after the other on one node; the other nodes are waited for once, not after each."""
+    if not statements:
+        return
+    cluster = driver.cluster
+    patience, cluster.max_schema_agreement_wait = cluster.max_schema_agreement_wait, 0
+    try:
+        for statement in statements:
+            await bridge.run(statement, host=node)
+    finally:
+        cluster.max_schema_agreement_wait = patience
+    agree = cluster.control_connection.wait_for_schema_agreement
+    if not await asyncio.to_thread(agree, wait_time=AGREEMENT_SECONDS):
+        raise StoreUnavailable(f"the nodes of {driver.address.shown} don't agree on its tables yet: try again")
 
 
 async def _agree(rows: Rows, address: Address, name: str, wanted: int) -> int:
