@@ -5,9 +5,9 @@ that was deleted as a whole would swallow every run that fires late into its min
 process that is stopped in between has left the run for the next one to find.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from uuid import UUID
 
 from mainspring.adapters.cassandra.abreast import abreast
 from mainspring.adapters.cassandra.context import Context
@@ -109,11 +109,14 @@ class Forgetting:
         for table, partition, key in entries:
             await self._context.rows.delete_range(table, partition, only(key) if key else ALL)
         if row["key"] is not None:
-            await self._free_key((row["owner"], row["key"]), row, age)
+            await free_key(self._context, (row["owner"], row["key"]), run_id, age)
         await self._context.rows.delete_range(RUN, home_of(run_id), only((run_id,)))
 
-    async def _free_key(self, key: Key, row: Row, age: Age) -> None:
-        """Let go of a client's key, unless it stands for something else by now."""
-        rows: Sequence[Row] = await self._context.rows.get(IDEMPOTENCY, key)
-        if rows and rows[0]["id"] == row["id"]:
-            await self._context.rows.delete_range(IDEMPOTENCY, key, until=age.written)
+
+async def free_key(context: Context, key: Key, holder: UUID, age: Age) -> bool:
+    """Let go of a client's key, unless it stands for something else than *holder* by now."""
+    rows = await context.rows.get(IDEMPOTENCY, key)
+    if not rows or rows[0]["id"] != holder:
+        return False
+    await context.rows.delete_range(IDEMPOTENCY, key, until=age.written)
+    return True

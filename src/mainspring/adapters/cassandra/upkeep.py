@@ -5,6 +5,7 @@ from datetime import timedelta
 from mainspring.adapters.cassandra import totals
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.forgetting import Age, Forgetting
+from mainspring.adapters.cassandra.graves import Graves
 from mainspring.adapters.cassandra.layout import span_of
 from mainspring.adapters.cassandra.unused import forget_blobs
 
@@ -17,14 +18,17 @@ class CassandraUpkeep:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._forgetting = Forgetting(context)
+        self._graves = Graves(context)
         self._fold_again_at = 0
 
     async def prune(self, older_than: timedelta, limit: int) -> int:
-        """Forget runs and blobs of that age; sessions are forgotten by whoever buries them."""
+        """Forget runs, blobs and keys of that age; sessions are forgotten by whoever buries them."""
         age = Age.of(older_than, self._context.now())
         removed = await self._forgetting.runs(age, limit)
         if removed < limit:
             removed += await forget_blobs(self._context, age.cut, limit - removed)
+        if removed < limit:
+            removed += await self._graves.free_keys(age, limit - removed)
         return removed
 
     async def fold(self, limit: int) -> int:

@@ -1,4 +1,5 @@
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,11 +10,13 @@ from mainspring.adapters.cassandra.store import CassandraStore
 from mainspring.adapters.cassandra.table import Table
 from mainspring.adapters.cassandra.tables import BLOB_AGE, BLOB_USE, DEAD, OUTPUT, RUN, RUN_BY_OWNER, SLOT
 from mainspring.domain.ids import Fence, RunId
+from mainspring.domain.job import JobState
 from mainspring.domain.outcome import Failed
 from mainspring.domain.run import State
 from mainspring.errors import NotFound
 from mainspring.ports.output import Printed
 from mainspring.ports.views import Cursor, RunFilter
+from mainspring.ports.work import Addition
 from mainspring.testing.contracts.base import a_worker, added, claimed, dead, settled
 from mainspring.testing.factories import a_key
 from tests.unit.adapters.cassandra.faults import Died
@@ -168,3 +171,21 @@ async def test_a_use_that_came_to_nothing_keeps_a_blob_no_longer_than_its_age() 
     with pytest.raises(NotFound):
         await others.blobs.get(blob)
     assert not await world.process().context.rows.slice(BLOB_USE, (blob,), limit=1)
+
+
+async def test_the_key_of_a_job_that_was_deleted_long_ago_may_be_used_again() -> None:
+    world = World()
+    store = CassandraStore(world.process().context)
+    await store.work.add([world.make.new_job(key=a_key(f"kept-{number}"), owner="o") for number in range(60)])
+    gone = world.make.new_job(key=a_key("k"), owner="o")
+    await store.work.add([gone])
+    world.clock.advance(DAY)
+    await store.timetable.save(replace(gone.job, state=JobState.DELETED), gone.job)
+    for expected in (Addition.EXISTING, Addition.EXISTING, Addition.CREATED):
+        for _ in range(3):
+            await store.upkeep.prune(DAY, 100)
+        (answer,) = await store.work.add([world.make.new_job(key=a_key("k"), owner="o")])
+        assert answer.kind is expected
+        world.clock.advance(DAY / 2)
+    (answer,) = await store.work.add([world.make.new_job(key=a_key("kept-7"), owner="o")])
+    assert answer.kind is Addition.EXISTING
