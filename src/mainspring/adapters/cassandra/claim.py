@@ -28,15 +28,17 @@ from mainspring.adapters.cassandra.values import identity, number, text
 from mainspring.adapters.cassandra.waits import Waits
 from mainspring.domain.ids import Lane, SessionId
 from mainspring.domain.run import Attempt, Origin, State
-from mainspring.errors import SessionLost
+from mainspring.errors import SessionLost, StoreUnavailable
 from mainspring.ports.work import Claim
 
 _LOOK_AROUND = 1.0
 """Seconds after which a worker looks at all shards, whatever its own have given."""
 _ABREAST = 4
 """Others' shards that are looked at together."""
-_SAMPLE = 64
-"""Entries of a shelf that are checked to learn whether anything waits there."""
+_LEAST = 32
+"""Entries of a shelf that are looked at, however few are wanted."""
+_AHEAD = 4
+"""How many times more entries are looked at than are wanted."""
 _NOTHING = timedelta(0)
 
 
@@ -65,17 +67,16 @@ class Claims:
         self.waits = Waits(context, self.shelf)
 
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
-        """Take the best of each lane in turn."""
+        """Take the best of each lane in turn. What was handed over is told, whatever fails afterwards."""
         claimer = await self._claimer(by, tuple(dict.fromkeys(lanes)))
-        own, others = await self._divided(claimer)
-        attempts = await self._claim_from(claimer, own, limit)
-        if not attempts:
-            for start in range(0, len(others), _ABREAST):
-                if len(attempts) < limit:
-                    group = others[start : start + _ABREAST]
-                    attempts += await self._claim_from(claimer, group, limit - len(attempts))
-        await self._intents.merge()
-        return Claim(attempts=attempts, next_in=_NOTHING if len(attempts) >= limit else await self._next_in(claimer))
+        attempts: list[Attempt] = []
+        try:
+            next_in = await self._fill(claimer, attempts, limit)
+        except StoreUnavailable:
+            if not attempts:
+                raise
+            next_in = _NOTHING
+        return Claim(attempts=attempts, next_in=next_in)
 
     async def next_wake(self, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
         """The shortest wait of each lane that has one."""
@@ -99,6 +100,16 @@ class Claims:
         holder = Holder(by, text(session, "name"))
         return _Claimer(holder, dict(zip(lanes, minutes, strict=True)), self._context.now())
 
+    async def _fill(self, claimer: _Claimer, attempts: list[Attempt], limit: int) -> timedelta | None:
+        """Add what can be had to *attempts*, and return the wait until there may be more."""
+        own, others = await self._divided(claimer)
+        await self._claim_from(claimer, own, attempts, limit)
+        for start in range(0, 0 if attempts else len(others), _ABREAST):
+            if len(attempts) < limit:
+                await self._claim_from(claimer, others[start : start + _ABREAST], attempts, limit)
+        await self._intents.merge()
+        return _NOTHING if len(attempts) >= limit else await self._next_in(claimer)
+
     async def _divided(self, claimer: _Claimer) -> tuple[Sequence[Shelf], Sequence[Shelf]]:
         """The shelves that have something, the claimer's own and others', those in no order that others keep, too."""
         moment = self._context.clock.monotonic()
@@ -117,18 +128,22 @@ class Claims:
             self._looked_around_at = moment
         return own, [shelf for _, shelf in sorted(others, key=lambda other: other[0])]
 
-    async def _claim_from(self, claimer: _Claimer, shelves: Sequence[Shelf], limit: int) -> list[Attempt]:
+    async def _claim_from(
+        self, claimer: _Claimer, shelves: Sequence[Shelf], attempts: list[Attempt], limit: int
+    ) -> None:
         """Try the candidates of *shelves* until there are enough or none."""
-        attempts: list[Attempt] = []
-        found = await asyncio.gather(*(self._look(claimer, shelf) for shelf in shelves)) if limit > 0 else []
-        queues = Queues(chain.from_iterable(found), [*claimer.minutes], limit)
+        wanted = limit - len(attempts)
+        if wanted <= 0 or not shelves:
+            return
+        ahead = max(_LEAST, _AHEAD * wanted // len(shelves))
+        found = await asyncio.gather(*(self._look(claimer, shelf, ahead) for shelf in shelves))
+        queues = Queues(chain.from_iterable(found), [*claimer.minutes], wanted)
         while chosen := queues.take(limit - len(attempts)):
             attempts += await self._seize(claimer, chosen)
         await asyncio.gather(*(self._clear(claimer, shelf) for shelf in shelves))
-        return attempts
 
-    async def _look(self, claimer: _Claimer, shelf: Shelf) -> Sequence[Entry]:
-        return await shelf.look(claimer.minutes[shelf.lane].until(shelf.shard, claimer.here), claimer.now)
+    async def _look(self, claimer: _Claimer, shelf: Shelf, want: int) -> Sequence[Entry]:
+        return await shelf.look(claimer.minutes[shelf.lane].until(shelf.shard, claimer.here), claimer.now, want)
 
     async def _clear(self, claimer: _Claimer, shelf: Shelf) -> None:
         await shelf.clear(claimer.minutes[shelf.lane].until(shelf.shard, claimer.here), claimer.now)
@@ -205,8 +220,8 @@ class Claims:
     async def _waits_on(self, shelf: Shelf, minutes: Minutes, now: int) -> bool:
         """Whether a run on *shelf* may start, as far as its first entries tell."""
         until = minutes.until(shelf.shard, slot_of(now))
-        entries = await shelf.look(until, now)
-        sample = entries[:_SAMPLE]
+        entries = await shelf.look(until, now, _LEAST)
+        sample = entries[:_LEAST]
         rows = await read(self._context, [entry.id for entry in sample])
         leads = [(entry, lead(entry, rows.get(entry.id), now)) for entry in sample]
         shelf.drop([entry for entry, leads_to in leads if leads_to is Lead.NOWHERE])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum, auto
 from itertools import takewhile
+from typing import Any
 from uuid import UUID
 
 from mainspring.adapters.cassandra.context import Context
@@ -17,7 +18,7 @@ from mainspring.adapters.cassandra.layout import TRAIL, slot_of, slot_start, spa
 from mainspring.adapters.cassandra.records import state_of
 from mainspring.adapters.cassandra.rows import ALL, Key, Row, Span, only
 from mainspring.adapters.cassandra.tables import DUE, DUE_SLOT
-from mainspring.adapters.cassandra.values import identity, number
+from mainspring.adapters.cassandra.values import number
 from mainspring.domain.ids import Lane
 from mainspring.domain.run import State
 
@@ -25,11 +26,9 @@ MOST_MINUTES = 512
 """Open minutes of a lane that are looked at, over all shards, the oldest first."""
 _PAGE = 250
 _MOST_PAGES = 16
-_STOCK = 200
-"""Entries of a shelf that are read ahead."""
 _STOCK_LASTS = 1.0
 """Seconds for which they are good, as long as there are more: who comes later with a higher priority waits so long."""
-_FEW = 250
+_FEW = 50
 """As long as no more entries are remembered as gone, a look begins where the shelf was cleared to: what was written
 late is then found at once. On a busy shelf it begins behind what is gone, and the clearing finds what was late."""
 _CLEARED_EVERY = span_of(timedelta(seconds=10))
@@ -141,24 +140,25 @@ class Shelf:
         """Pass over these from now on."""
         self._gone.update(entry.key for entry in entries)
 
-    async def look(self, minutes: Sequence[int], now: int) -> Sequence[Entry]:
-        """The entries that have woken and aren't gone, the oldest first; of many, some."""
+    async def look(self, minutes: Sequence[int], now: int, want: int) -> Sequence[Entry]:
+        """The entries that have woken and aren't gone, the oldest first; of many, about as many as are wanted."""
         moment = self._context.clock.monotonic()
         left = [entry for entry in self._stock if entry.key not in self._gone]
         if left and self._more and moment - self._stocked_at < _STOCK_LASTS:
             return left
-        self._stock, self._more = await self._fetch(minutes, now)
+        self._stock, self._more = await self._fetch(minutes, now, want)
         self._stocked_at = moment
         return self._stock
 
-    async def _fetch(self, minutes: Sequence[int], now: int) -> tuple[Sequence[Entry], bool]:
+    async def _fetch(self, minutes: Sequence[int], now: int, want: int) -> tuple[Sequence[Entry], bool]:
         """Entries as `look` has them, and whether there are more."""
         self._upcoming = now, ()
         begin = self._front if len(self._gone) > _FEW else None
         fresh: list[Entry] = []
         passing = True
         minutes = [minute for minute in minutes if begin is None or minute >= slot_of(_wake(begin))]
-        async with aclosing(self._pages(minutes, begin)) as pages:
+        size = min(_PAGE, want + (len(self._gone) if begin is None else 0))
+        async with aclosing(self._pages(minutes, begin, size)) as pages:
             async for page in pages:
                 woken = [entry for entry in page if entry.wake_at <= now]
                 left = [entry for entry in woken if entry.key not in self._gone]
@@ -169,22 +169,24 @@ class Shelf:
                 if len(woken) < len(page):
                     self._upcoming = now, page[len(woken) :]
                     return fresh, False
-                if len(fresh) >= _STOCK:
+                if len(fresh) >= want:
                     return fresh, True
         return fresh, False
 
-    async def _pages(self, minutes: Sequence[int], begin: Key | None) -> AsyncGenerator[Sequence[Entry], None]:
+    async def _pages(
+        self, minutes: Sequence[int], begin: Key | None, size: int
+    ) -> AsyncGenerator[Sequence[Entry], None]:
         """The entries of *minutes* after *begin*, or else from where the shelf was cleared to; up to some bound."""
         after, most = begin, _MOST_PAGES
         for minute in minutes:
             while most > 0:
                 span = Span(first=(self._cleared_to,)) if after is None else Span(after=after)
-                rows = await self._context.rows.slice(DUE, self._partition(minute), span, limit=_PAGE)
+                rows = await self._context.rows.slice(DUE, self._partition(minute), span, limit=size)
                 if rows:
                     page = self._entries(rows)
                     after, most = page[-1].key, most - 1
                     yield page
-                if len(rows) < _PAGE:
+                if len(rows) < size:
                     break
 
     async def next_after(self, minute: int, now: int, most: int) -> Sequence[Entry]:
@@ -234,7 +236,7 @@ class Shelf:
     async def _first_left(self, minutes: Sequence[int], edge: int) -> int:
         """The first instant before *edge* of which something isn't gone, or may not be; or *edge*."""
         count = 0
-        async with aclosing(self._pages(minutes, None)) as pages:
+        async with aclosing(self._pages(minutes, None, _PAGE)) as pages:
             async for page in pages:
                 for entry in page:
                     if entry.wake_at >= edge:
@@ -249,16 +251,16 @@ class Shelf:
     def _partition(self, minute: int) -> Key:
         return self.shard, self.lane, minute
 
-    def _entries(self, rows: Sequence[Row]) -> Sequence[Entry]:
+    def _entries(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Entry]:
         return [
             Entry(
-                lane=self.lane,
-                shard=self.shard,
-                wake_at=number(row, "wake_at"),
-                id=identity(row, "id"),
-                fence=number(row, "fence"),
-                priority=number(row, "priority"),
-                since=number(row, "since"),
+                self.lane,
+                self.shard,
+                row["wake_at"],
+                row["id"],
+                row["fence"],
+                row["priority"],
+                row["since"],
             )
             for row in rows
         ]

@@ -14,6 +14,7 @@ from mainspring.adapters.cassandra.rows import ALL, Put, Row, Span
 from mainspring.adapters.cassandra.tables import CLAIM_INTENT
 from mainspring.adapters.cassandra.values import content, identity, number
 from mainspring.domain.ids import SessionId
+from mainspring.errors import StoreUnavailable
 
 _MERGED_EVERY = 1.0
 """Seconds."""
@@ -31,6 +32,7 @@ class _Session:
     open: dict[int, set[UUID]] = field(default_factory=dict)
     busy: set[int] = field(default_factory=set)
     """Numbers of claims that are under way: their runs may yet be claimed."""
+    merging: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +96,18 @@ class Intents:
             self._holdings = {run: each for run, each in self._holdings.items() if each.session != session}
 
     async def merge(self) -> None:
-        """Now and then, put what is left of each session's intents into one."""
+        """Now and then, put what is left of each session's intents into one. If that fails, they are some more."""
         moment = self._context.clock.monotonic()
         for session, known in list(self._sessions.items()):
-            if len(known.open) >= _MANY or (known.open and moment - known.merged_at >= _MERGED_EVERY):
-                known.merged_at = moment
-                await self._merge(session, known)
+            due = len(known.open) >= _MANY or (known.open and moment - known.merged_at >= _MERGED_EVERY)
+            if due and not known.merging:
+                known.merged_at, known.merging = moment, True
+                try:
+                    await self._merge(session, known)
+                except StoreUnavailable:
+                    continue
+                finally:
+                    known.merging = False
 
     async def _merge(self, session: SessionId, known: _Session) -> None:
         limit = min(known.busy, default=known.last + 1)

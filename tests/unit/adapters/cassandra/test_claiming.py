@@ -8,13 +8,15 @@ from uuid import UUID
 
 import pytest
 
+from mainspring.adapters.cassandra import intents
 from mainspring.adapters.cassandra.layout import SHARDS, micros, slot_of
-from mainspring.adapters.cassandra.rows import ALL, Key, Put, Row, Span
+from mainspring.adapters.cassandra.rows import ALL, Change, Key, Put, Row, Span
 from mainspring.adapters.cassandra.table import Table
 from mainspring.adapters.cassandra.tables import CLAIM_INTENT, DUE, DUE_SLOT, SESSION, SESSION_OF
-from mainspring.domain.ids import DEFAULT_LANE, JobId, RunId, SessionId
-from mainspring.domain.outcome import Succeeded, judge
+from mainspring.domain.ids import DEFAULT_LANE, Fence, JobId, RunId, SessionId
+from mainspring.domain.outcome import Settled, Succeeded, judge
 from mainspring.domain.run import NewRun
+from mainspring.errors import StoreUnavailable
 from mainspring.ports.sessions import News
 from mainspring.ports.work import Edit
 from mainspring.testing.clock import START
@@ -196,25 +198,27 @@ async def test_what_is_done_leaves_no_entries_behind() -> None:
     assert len(await entries(cluster, CLAIM_INTENT, (worker,))) <= 1
 
 
-async def test_merged_intents_name_all_that_is_still_held() -> None:
+async def test_merged_intents_name_all_that_is_still_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intents, "_MANY", 3)
     cluster = Cluster()
-    process = cluster.process()
+    process = cluster.process(chance=Random(1))
+    await process.store.work.add(neighbours(60))
     worker = await process.session()
-    held = {}
-    for run in neighbours(70):
-        await process.store.work.add([run])
-        (attempt,) = await process.claim(worker, 1)
-        held[attempt.run_id] = attempt.fence
-        if len(held) > 5:
-            done = next(iter(held))
-            held.pop(done)
-            await process.store.work.steer(done, Edit())  # a refusal changes nothing
-            (gone,) = [each for each in await process.store.sessions.held(worker, 100) if each.run_id == done]
-            await process.settle(gone, Succeeded())
+    held: dict[RunId, Fence] = {}
+
+    async def keep_one_of_three() -> None:
+        for _ in range(8):
+            attempts = await process.claim(worker, 3)
+            held.update({attempt.run_id: attempt.fence for attempt in attempts[:1]})
+            for attempt in attempts[1:]:
+                assert await process.settle(attempt, Succeeded()) is Settled.ACCEPTED
+
+    await asyncio.gather(*(keep_one_of_three() for _ in range(4)))
     heard = await cluster.process().store.sessions.beat(worker, News())
     assert heard is not None
     assert heard.held == held
-    assert len(await entries(cluster, CLAIM_INTENT, (worker,))) < 70
+    assert len(held) > 5
+    assert len(await entries(cluster, CLAIM_INTENT, (worker,))) < 10
 
 
 async def test_a_run_that_a_forgotten_session_claimed_is_rescued_after_an_audit() -> None:
@@ -233,6 +237,65 @@ async def test_a_run_that_a_forgotten_session_claimed_is_rescued_after_an_audit(
         await rescuer.rescue()
     (again,) = await rescuer.claim(worker)
     assert (again.run_id, again.losses) == (attempt.run_id, 1)
+
+
+async def test_what_was_edited_while_it_was_claimed_is_handed_over_as_edited(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster()
+    process, person = cluster.process(), cluster.process()
+    (run,) = neighbours(1)
+    await process.store.work.add([run])
+    worker = await process.session()
+    decide = process.rows.cas_batch
+
+    async def late(table: Table, partition: Key, changes: Sequence[Change]) -> Sequence[Row] | None:
+        await person.store.work.steer(run.id, Edit(task=a_task(handler="edited")))
+        return await decide(table, partition, changes)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(process.rows, "cas_batch", late)
+        assert not await process.claim(worker)
+    (attempt,) = await process.claim(worker)
+    assert attempt.task.handler == "edited"
+
+
+async def test_what_was_handed_over_is_told_though_the_store_fails_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    await process.store.work.add(neighbours(1))
+    worker = await process.session()
+    cluster.clock.advance(timedelta(minutes=1))
+    decide = process.rows.cas_batch
+
+    async def down(*_: object, **__: object) -> None:
+        raise StoreUnavailable("nobody answers")
+
+    async def last(table: Table, partition: Key, changes: Sequence[Change]) -> Sequence[Row] | None:
+        answer = await decide(table, partition, changes)
+        for verb in ("get", "slice", "put", "delete_range", "cas_batch"):
+            monkeypatch.setattr(process.rows, verb, down)
+        return answer
+
+    monkeypatch.setattr(process.rows, "cas_batch", last)
+    assert len(await process.claim(worker, 10)) == 1
+
+
+async def test_a_claim_that_lands_after_the_burial_is_still_the_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster()
+    process, rescuer = cluster.process(), cluster.process()
+    await process.store.work.add(neighbours(1))
+    session = await process.session(ttl=TTL)
+    decide = process.rows.cas_batch
+
+    async def late(table: Table, partition: Key, changes: Sequence[Change]) -> Sequence[Row] | None:
+        cluster.clock.advance(TTL)
+        assert not await rescuer.store.sessions.bury(10)
+        return await decide(table, partition, changes)
+
+    monkeypatch.setattr(process.rows, "cas_batch", late)
+    (attempt,) = await process.claim(session)
+    assert await process.store.sessions.beat(session, News()) is None
+    assert list(await rescuer.store.sessions.bury(10)) == [session]
+    assert list(await rescuer.store.sessions.held(session, 10)) == [attempt]
 
 
 async def test_a_session_that_held_nothing_is_forgotten() -> None:

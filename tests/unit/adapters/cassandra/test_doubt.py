@@ -132,7 +132,8 @@ async def test_a_claim_whose_every_answer_was_lost_is_told_by_the_heartbeat(
         patched.setattr(process.rows, "get", deaf)
         with pytest.raises(StoreUnavailable):
             await process.claim(session)
-    # Another claim of the same process doesn't make it forget what it may hold.
+    # Another claim of the same process, and its clearing up, don't make it forget what it may hold.
+    cluster.clock.advance(timedelta(seconds=2))
     await process.claim(session)
     heard = await cluster.process().store.sessions.beat(session, News())
     assert heard is not None
