@@ -4,10 +4,10 @@ import asyncio
 import socket
 import ssl
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from cassandra import ConsistencyLevel
 from cassandra.auth import PlainTextAuthProvider
@@ -39,6 +39,7 @@ PROTOCOL = 4
 """The newest that Cassandra and ScyllaDB share."""
 
 Answer = Sequence[dict[str, Any]]
+T = TypeVar("T")
 
 
 class Manner(Enum):
@@ -63,18 +64,23 @@ class Driver:
     @classmethod
     async def connect(cls, address: Address, clock: Clock) -> "Driver":
         """Connect as soon as a node answers; StoreUnavailable if none does in time."""
-        deadline = clock.monotonic() + address.wait.total_seconds()
-        while True:
-            try:
-                return await asyncio.to_thread(_connected, address)
-            except StoreUnavailable:
-                if clock.monotonic() >= deadline:
-                    raise
-            await clock.sleep(PAUSE)
+        return await patiently(lambda: asyncio.to_thread(_connected, address), address, clock)
 
     async def close(self) -> None:
         """Let all connections go."""
         await asyncio.to_thread(self.cluster.shutdown)
+
+
+async def patiently(work: Callable[[], Awaitable[T]], address: Address, clock: Clock) -> T:
+    """What *work* returns, which is repeated for as long as a cluster may take to start."""
+    deadline = clock.monotonic() + address.wait.total_seconds()
+    while True:
+        try:
+            return await work()
+        except StoreUnavailable:
+            if clock.monotonic() >= deadline:
+                raise
+        await clock.sleep(PAUSE)
 
 
 class Bridge:

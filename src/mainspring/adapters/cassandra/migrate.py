@@ -11,7 +11,7 @@ from typing import Any
 
 from mainspring.adapters.cassandra.address import Address
 from mainspring.adapters.cassandra.cql import CqlRows
-from mainspring.adapters.cassandra.driver import Bridge, Driver
+from mainspring.adapters.cassandra.driver import Bridge, Driver, patiently
 from mainspring.adapters.cassandra.layout import SHARDS
 from mainspring.adapters.cassandra.rows import Change, Rows, UnknownOutcome
 from mainspring.adapters.cassandra.schema import SCHEMA, add_column, create_keyspace, create_table
@@ -31,7 +31,8 @@ async def open_driver(address: Address, clock: Clock) -> tuple[Driver, int]:
     """Connect once the cluster answers, bring the keyspace up to date; the schema's version comes too."""
     driver = await Driver.connect(address, clock)
     try:
-        return driver, await migrate(driver)
+        # Nodes that start together see each other only after a while: the first one may seem to be down.
+        return driver, await patiently(lambda: migrate(driver), address, clock)
     except BaseException:
         await driver.close()
         raise
