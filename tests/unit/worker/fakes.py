@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -123,18 +124,21 @@ class FakeStore:
         return Settled.ACCEPTED
 
     def _update(self, verdict: Verdict, attempt: Attempt) -> None:
-        fields = {name: getattr(attempt, name) for name in Attempt.__slots__}
-        fields |= {name: getattr(verdict, name) for name in ("attempt", "failures", "losses", "log")}
-        fields |= {"fence": Fence(attempt.fence + 1), "session": SessionId(0)}
-        self.runs[verdict.run_id] = Attempt(**fields)
+        self.runs[verdict.run_id] = replace(
+            attempt,
+            attempt=verdict.attempt,
+            failures=verdict.failures,
+            losses=verdict.losses,
+            log=verdict.log,
+            fence=Fence(attempt.fence + 1),
+            session=SessionId(0),
+        )
         if not verdict.delay:
             self.waiting.append(verdict.run_id)
 
     def _hand_over(self, run_id: RunId, by: SessionId) -> None:
         attempt = self.runs[run_id]
-        fields = {name: getattr(attempt, name) for name in Attempt.__slots__}
-        fields |= {"fence": Fence(attempt.fence + 1), "session": by, "attempt": attempt.attempt + 1}
-        self.runs[run_id] = Attempt(**fields)
+        self.runs[run_id] = replace(attempt, fence=Fence(attempt.fence + 1), session=by, attempt=attempt.attempt + 1)
 
     # Sessions
 
