@@ -4,6 +4,7 @@ A key is reserved before what it stands for is stored. Whoever finds a key whose
 process that reserved it may have died in between, and the client that repeats its request must not be turned away.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -40,20 +41,36 @@ class _Accepted:
 async def add(context: Context, items: Sequence[NewRun | NewJob]) -> Sequence[Added]:
     """Store what is new, and complete what somebody else began; the answer for each item says what became of it."""
     now = context.clock.now()
-    answers: dict[int, Added] = {}
-    accepted: dict[int, _Accepted] = {}
-    # Keys are taken one after the other where they are the same, so that the first of a batch has it.
-    for position, item in enumerate(items):
-        if isinstance(item, NewJob):
-            answers[position] = await store_job(context, item, now)
-            continue
-        earlier = None if item.key is None else await reserve(context, item.owner, item.key, item.id, now)
-        if earlier is not None and earlier.kind is Addition.CONFLICT:
-            answers[position] = earlier
-        else:
-            accepted[position] = _accepted(item, earlier, now)
+    begun: dict[int, Added | _Accepted] = {}
+    for wave in _waves(items):
+        begun |= zip(wave, await abreast(lambda position: _begin(context, items[position], now), wave), strict=True)
+    accepted = {position: each for position, each in sorted(begun.items()) if isinstance(each, _Accepted)}
+    answers = {position: each for position, each in begun.items() if isinstance(each, Added)}
     answers |= zip(accepted, await _store(context, [*accepted.values()]), strict=True)
     return [answers[position] for position in range(len(items))]
+
+
+def _waves(items: Sequence[NewRun | NewJob]) -> Sequence[Sequence[int]]:
+    """Positions whose keys are taken abreast; the same key once more comes later: the first of a batch has it."""
+    waves: list[list[int]] = []
+    seen = Counter[tuple[str, str]]()
+    for position, item in enumerate(items):
+        owner = item.job.owner if isinstance(item, NewJob) else item.owner
+        wave = 0 if item.key is None else seen[owner, item.key.text]
+        if item.key is not None:
+            seen[owner, item.key.text] += 1
+        if wave == len(waves):
+            waves.append([])
+        waves[wave].append(position)
+    return waves
+
+
+async def _begin(context: Context, item: NewRun | NewJob, now: datetime) -> Added | _Accepted:
+    """Store a job, or take the key of a run; a run is accepted unless its key stands for something else."""
+    if isinstance(item, NewJob):
+        return await store_job(context, item, now)
+    earlier = None if item.key is None else await reserve(context, item.owner, item.key, item.id, now)
+    return earlier if earlier is not None and earlier.kind is Addition.CONFLICT else _accepted(item, earlier, now)
 
 
 def _accepted(run: NewRun, earlier: Added | None, now: datetime) -> _Accepted:
