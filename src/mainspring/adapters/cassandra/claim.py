@@ -14,7 +14,7 @@ from uuid import UUID
 
 from mainspring.adapters.cassandra.choosing import Queues
 from mainspring.adapters.cassandra.context import Context
-from mainspring.adapters.cassandra.due import Entry, Lead, Minutes, Shelf, lead, open_minutes
+from mainspring.adapters.cassandra.due import Entry, Lead, Minutes, lead, open_minutes
 from mainspring.adapters.cassandra.hand_over import Handed, Holder, hand_over
 from mainspring.adapters.cassandra.intents import Intents
 from mainspring.adapters.cassandra.layout import home_of, slot_of
@@ -24,6 +24,7 @@ from mainspring.adapters.cassandra.rows import Row
 from mainspring.adapters.cassandra.runs import Home, read
 from mainspring.adapters.cassandra.session_rows import living
 from mainspring.adapters.cassandra.shares import Shares
+from mainspring.adapters.cassandra.shelf import Shelf
 from mainspring.adapters.cassandra.values import identity, number, text
 from mainspring.adapters.cassandra.waits import Waits
 from mainspring.domain.ids import Lane, SessionId

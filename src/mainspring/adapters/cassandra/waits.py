@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from mainspring.adapters.cassandra.context import Context
-from mainspring.adapters.cassandra.due import Entry, Lead, Minutes, Shelf, lead
+from mainspring.adapters.cassandra.due import Entry, Lead, Minutes, lead
 from mainspring.adapters.cassandra.layout import slot_of, slot_start
 from mainspring.adapters.cassandra.runs import read
+from mainspring.adapters.cassandra.shelf import Shelf
 from mainspring.domain.ids import Lane
 
 _SAMPLE = 4
