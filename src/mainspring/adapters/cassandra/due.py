@@ -40,11 +40,6 @@ class Entry:
         """The better, the less: by priority, then by how long it has waited."""
         return -self.priority, self.since, self.id.int
 
-    @property
-    def shelf(self) -> tuple[Lane, int]:
-        """Where it stands."""
-        return self.lane, self.shard
-
 
 class Lead(Enum):
     """Where an entry leads, by what its run's row says."""
