@@ -43,9 +43,6 @@ ODD_PAYLOADS = [
 class AddingContract(StoreContract):
     """`Work.add`."""
 
-    has_transactions = True
-    """Whether a batch can be stored together or not at all."""
-
     async def test_an_added_run_waits_for_its_first_attempt(self, store: Store, make: Factory) -> None:
         new = make.run(name="report", project="p", owner="o", spec=b'{"description":"x"}', handler="h", priority=7)
         assert await store.work.add([new]) == [Added(Addition.CREATED, new.id)]

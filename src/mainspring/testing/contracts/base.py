@@ -67,6 +67,8 @@ class Store(Protocol):
 class StoreContract:
     """The fixtures behind every suite of a store; an adapter overrides the first two or three."""
 
+    has_transactions: ClassVar[bool] = True
+    """Whether what is added at once is stored all or nothing, and in its order."""
     lock_skew: ClassVar[timedelta] = timedelta(0)
     """How long a lock that has run out is left alone by others: more where processes go by clocks of their own."""
 

@@ -162,8 +162,10 @@ class ChangesContract(StoreContract):
         new = [make.new_job(owner="ann") for _ in range(3)]
         await store.work.add(new)
         await store.timetable.save(replace(new[0].job, name="edited"), new[0].job)
-        told = (await since(store, start)).jobs
-        assert [job.id for job in told] == [new[1].job.id, new[2].job.id, new[0].job.id]
+        told = [job.id for job in (await since(store, start)).jobs]
+        if not self.has_transactions:
+            told[:2] = sorted(told[:2])  # what is added at once has no order of its own there
+        assert told == [new[1].job.id, new[2].job.id, new[0].job.id]
 
     async def test_a_tick_is_no_edit(self, store: Store, make: Factory) -> None:
         job = await standing(store, make, await past(store))
