@@ -57,7 +57,7 @@ def cassandra_driver(cassandra_cluster_url: str) -> Iterator[Driver]:
     url = in_keyspace(cassandra_cluster_url, f"test_{secrets.token_hex(8)}")
     driver, _ = asyncio.run(open_driver(address(url), SystemClock()))
     yield driver
-    driver.session.execute(f"DROP KEYSPACE {driver.address.keyspace}", timeout=60, execution_profile=Manner.PLAIN)
+    driver.session.execute(f"DROP KEYSPACE {driver.address.keyspace}", execution_profile=Manner.SCHEMA)
     driver.cluster.shutdown()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from mainspring.adapters.cassandra.address import Address, address
 from mainspring.adapters.cassandra.cql import CqlRows
-from mainspring.adapters.cassandra.driver import Bridge, Driver
+from mainspring.adapters.cassandra.driver import Bridge, Driver, Manner
 from mainspring.adapters.cassandra.migrate import migrate, open_driver
 from mainspring.adapters.cassandra.rows import Change
 from mainspring.adapters.cassandra.schema import SCHEMA
@@ -27,7 +27,7 @@ async def driver(cassandra_cluster_url: str) -> AsyncIterator[Driver]:
     where = address(in_keyspace(cassandra_cluster_url, f"test_{secrets.token_hex(8)}"))
     driver = await Driver.connect(where, SystemClock())
     yield driver
-    await Bridge(driver).run(f"DROP KEYSPACE IF EXISTS {where.keyspace}")
+    await Bridge(driver).run(f"DROP KEYSPACE IF EXISTS {where.keyspace}", Manner.SCHEMA)
     await driver.close()
 
 
@@ -49,8 +49,8 @@ async def test_a_store_is_made_once_by_many_and_found_again(driver: Driver) -> N
 async def test_tables_and_columns_that_are_missing_are_added(cassandra_driver: Driver) -> None:
     bridge = Bridge(cassandra_driver)
     keyspace = cassandra_driver.address.keyspace
-    await bridge.run(f"DROP TABLE {keyspace}.{SIGNAL.name}")
-    await bridge.run(f"ALTER TABLE {keyspace}.output DROP message")
+    await bridge.run(f"DROP TABLE {keyspace}.{SIGNAL.name}", Manner.SCHEMA)
+    await bridge.run(f"ALTER TABLE {keyspace}.output DROP message", Manner.SCHEMA)
     assert await migrate(cassandra_driver) == SCHEMA
     assert await CqlRows(cassandra_driver).slice(SIGNAL, (0,), limit=1) == []
     assert await bridge.run(f"SELECT message FROM {keyspace}.output LIMIT 1") == []  # noqa: S608
@@ -78,9 +78,10 @@ async def test_tables_of_somebody_else_are_left_alone(driver: Driver) -> None:
     bridge = Bridge(driver)
     keyspace = driver.address.keyspace
     await bridge.run(
-        f"CREATE KEYSPACE {keyspace} WITH replication = {{'class': 'SimpleStrategy', 'replication_factor': 1}}"
+        f"CREATE KEYSPACE {keyspace} WITH replication = {{'class': 'SimpleStrategy', 'replication_factor': 1}}",
+        Manner.SCHEMA,
     )
-    await bridge.run(f"CREATE TABLE {keyspace}.accounts (id int PRIMARY KEY)")
+    await bridge.run(f"CREATE TABLE {keyspace}.accounts (id int PRIMARY KEY)", Manner.SCHEMA)
     with pytest.raises(StoreCorrupt, match="somebody else's"):
         await migrate(driver)
 

@@ -30,6 +30,7 @@ from mainspring.ports.time import Clock
 
 REQUEST_SECONDS = 10.0
 """Nothing that a store is asked for takes as long."""
+SCHEMA_SECONDS = 60.0
 CONNECT_SECONDS = 10.0
 HEARTBEAT_SECONDS = 5.0
 IMPATIENCE_SECONDS = 0.5
@@ -51,6 +52,8 @@ class Manner(Enum):
     """A read that ends what is under way first."""
     DECIDING = "deciding"
     """A conditional batch: sent once, whatever becomes of it."""
+    SCHEMA = "schema"
+    """A change of the tables, which takes its time."""
 
 
 class Driver:
@@ -197,18 +200,20 @@ def _profiles(address: Address) -> dict[Manner, ExecutionProfile]:
     common = {
         "load_balancing_policy": nodes,
         "serial_consistency_level": serial,
-        "request_timeout": REQUEST_SECONDS,
         "row_factory": dict_factory,
     }
+    once = {**common, "consistency_level": level, "retry_policy": FallthroughRetryPolicy()}
     repeatable = {
         **common,
+        "request_timeout": REQUEST_SECONDS,
         "retry_policy": RetryPolicy(),
         "speculative_execution_policy": ConstantSpeculativeExecutionPolicy(IMPATIENCE_SECONDS, 2),
     }
     return {
         Manner.PLAIN: ExecutionProfile(consistency_level=level, **repeatable),
         Manner.SETTLED: ExecutionProfile(consistency_level=serial, **repeatable),
-        Manner.DECIDING: ExecutionProfile(consistency_level=level, retry_policy=FallthroughRetryPolicy(), **common),
+        Manner.DECIDING: ExecutionProfile(request_timeout=REQUEST_SECONDS, **once),
+        Manner.SCHEMA: ExecutionProfile(request_timeout=SCHEMA_SECONDS, **once),
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mainspring.adapters.cassandra.address import Address
 from mainspring.adapters.cassandra.cql import CqlRows
-from mainspring.adapters.cassandra.driver import Bridge, Driver, patiently
+from mainspring.adapters.cassandra.driver import Bridge, Driver, Manner, patiently
 from mainspring.adapters.cassandra.layout import SHARDS
 from mainspring.adapters.cassandra.rows import Change, Rows, UnknownOutcome
 from mainspring.adapters.cassandra.schema import SCHEMA, add_column, create_keyspace, create_table
@@ -88,7 +88,7 @@ async def _change(driver: Driver, bridge: Bridge, node: Any, statements: Sequenc
     patience, cluster.max_schema_agreement_wait = cluster.max_schema_agreement_wait, 0
     try:
         for statement in statements:
-            await bridge.run(statement, host=node)
+            await bridge.run(statement, Manner.SCHEMA, host=node)
     finally:
         cluster.max_schema_agreement_wait = patience
     agree = cluster.control_connection.wait_for_schema_agreement
