@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import structlog
 
 from mainspring.domain.reschedule import paused
-from mainspring.errors import Conflict
+from mainspring.errors import Conflict, NotFound
 from mainspring.ports.work import Release
 from mainspring.testing.simulation.history import History
 from mainspring.testing.simulation.judging import ending
@@ -78,8 +78,9 @@ def _settle_down(world: World) -> Rows:
             return rows
         for job in rows.active_jobs:
             record = world.storage.ask("views.job", job)
-            with suppress(Conflict):  # somebody was faster; there will be another time
-                world.storage.ask("timetable.save", paused(record.job), record.job, ())
+            if record is not None:
+                with suppress(Conflict, NotFound):  # a client was faster; there will be another time
+                    world.storage.ask("timetable.save", paused(record.job), record.job, ())
         for run, row in rows.live.items():
             if row.held:
                 world.storage.ask("work.steer", run, Release())
