@@ -24,11 +24,7 @@ S3 = Document(
         Group("10", "Recurring jobs"),
         Group("14", "A page about the API"),
         Group("20, 21, 41 to 45", "Exercise 4: failures and retries"),
-        Group(
-            "31",
-            "A log line when a run begins and when it ends",
-            later="log lines of runs: workers write none, traces and metrics tell of them",
-        ),
+        Group("31", "A log line when a run begins and when it ends, at the level debug"),
         Group("36 to 40, 62", "Exercise 3: a worker is killed"),
         Group("46 to 49", "Exercise 5: another worker"),
         Group("50", "A graph of the workers' throughput", DASHBOARDS),

@@ -21,7 +21,11 @@ OUTCOME_WORDS: Final[Mapping[type[Outcome], str]] = MappingProxyType(
 
 
 class Observer(Protocol):
-    """Called in the loop, once per attempt, ten thousand times a second: it must be quick, and must not fail."""
+    """Called in the loop, for every attempt, ten thousand times a second: it must be quick, and must not fail."""
+
+    def began(self, attempt: Attempt) -> None:
+        """The handler of the attempt is about to be called."""
+        ...
 
     def ended(self, attempt: Attempt, outcome: Outcome, seconds: float) -> None:
         """The attempt came to *outcome* after so many seconds in its handler."""
@@ -30,6 +34,9 @@ class Observer(Protocol):
 
 class Unobserved:
     """Nobody counts."""
+
+    def began(self, attempt: Attempt) -> None:
+        """As `Observer.began`."""
 
     def ended(self, attempt: Attempt, outcome: Outcome, seconds: float) -> None:
         """As `Observer.ended`."""

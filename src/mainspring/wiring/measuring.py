@@ -179,6 +179,9 @@ class MeasuredAttempts:
         self._count = measurements.attempts.add
         self._seconds = measurements.job_seconds
 
+    def began(self, attempt: Attempt) -> None:
+        """Nothing is counted that isn't known by its end."""
+
     def ended(self, attempt: Attempt, outcome: Outcome, seconds: float) -> None:
         """As `Observer.ended`."""
         kind = type(outcome)

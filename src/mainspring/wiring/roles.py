@@ -15,6 +15,7 @@ from mainspring.api.dialects.defaults import Defaults
 from mainspring.api.ports import ApiPorts
 from mainspring.api.server import Server, bind, url_of
 from mainspring.errors import ConfigurationError
+from mainspring.ports.observing import Observer
 from mainspring.ports.sessions import NewSession
 from mainspring.ports.sessions import Role as SessionRole
 from mainspring.services.membership import Membership
@@ -29,6 +30,7 @@ from mainspring.wiring.network import access_of, check_host, own_names
 from mainspring.wiring.process import Role
 from mainspring.wiring.resources import Resources
 from mainspring.wiring.settings import Settings
+from mainspring.wiring.telling import ToldAttempts
 from mainspring.worker.registry import Registry
 from mainspring.worker.settings import Ended, WorkerPorts, WorkerSettings
 from mainspring.worker.worker import Worker
@@ -99,7 +101,7 @@ async def worker_role(resources: Resources, applications: Sequence[Application] 
         random=resources.random,
         tasks=tasks,
         tracing=resources.tracing,
-        observer=MeasuredAttempts(resources.measurements),
+        observer=_observer(resources),
         transactions=store.transactions,
         heartbeat=store.heartbeat,
     )
@@ -123,6 +125,11 @@ async def worker_role(resources: Resources, applications: Sequence[Application] 
             raise RuntimeError("too many handlers hang in threads that nothing can end; start the worker again")
 
     return Role(name="worker", run=run)
+
+
+def _observer(resources: Resources) -> Observer:
+    counting = MeasuredAttempts(resources.measurements)
+    return ToldAttempts(counting) if resources.settings.log_level == "debug" else counting
 
 
 def open_journal(settings: Settings) -> tuple[str, FileJournal]:

@@ -203,11 +203,12 @@ class Executor:
         if starting:
             self._notebook.append([Began(each.attempt.run_id, each.attempt.fence) for each in starting])
         self.settler.wake()
-        create_task, execute = self._loop.create_task, self._caller.execute
+        create_task, execute, began = self._loop.create_task, self._caller.execute, self._observer.began
         for execution in starting:
             if execution.closed:  # its successor came in the same turn
                 del self.leaving[id(execution)]
             else:
+                began(execution.attempt)
                 execution.task = create_task(execute(execution))
         if self._notebook.long:
             self._notebook.rewrite(self.session, list(self.executing.values()), self.settler.unsettled)

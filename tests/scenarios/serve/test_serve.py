@@ -162,3 +162,13 @@ async def test_samples_are_there_to_look_at(tmp_path: Path) -> None:
         await running.line("test.log", message="First in the queue")
         async with aiohttp.ClientSession(await running.url()) as client, client.get("/api/v1/jobs") as response:
             assert "weekday mornings" in await response.text()
+
+
+async def test_every_run_is_told_of_to_whoever_wants_to_read_that(tmp_path: Path) -> None:
+    """S3-31."""
+    place = embedded(tmp_path)
+    async with mainspring(place, "serve", "--port", "0", "--log-level", "debug") as running:
+        job = str(await post(running, handler="test.echo", payload="hello"))
+        began = await running.line("run.began", job=job, handler="test.echo")
+        ended = await running.line("run.ended", job=job, outcome="succeeded")
+        assert (began["run"], began["token"]) == (ended["run"], ended["token"])
