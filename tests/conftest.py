@@ -1,7 +1,18 @@
 import os
+import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# Thousands of stores are made and synced, and none is to outlive its test: memory is as good a place as a disk, and
+# doesn't wait for one that others keep busy.
+_MEMORY = Path("/dev/shm")  # noqa: S108 - folders in it have names that nobody can guess
+_ROOM = 8 * 1024**3
+if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= _ROOM:
+    os.environ["TMPDIR"] = str(_MEMORY)
+    tempfile.tempdir = None
 
 pytest_plugins = ["tests.postgres", "tests.cassandra", "tests.results"]
 
