@@ -1,6 +1,7 @@
 """Holds answers to the OpenAPI document: a status that isn't described, or a body of another shape, is a fault."""
 
 import re
+from functools import cache
 from typing import Any
 
 import httpx
@@ -16,7 +17,7 @@ class Described:
     """The document of an application, ready to be looked up."""
 
     def __init__(self, app: FastAPI) -> None:
-        self.document: dict[str, Any] = app.openapi()
+        self.document: dict[str, Any] = _document(app)
         self._paths = [(_pattern(path), operations) for path, operations in self.document["paths"].items()]
 
     def check(self, response: httpx.Response) -> None:
@@ -39,6 +40,18 @@ class Described:
         return next((operations[method] for operations in fitting if method in operations), None)
 
 
+_documents: dict[tuple[str, ...], dict[str, Any]] = {}
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    """Made once for all applications with the same routes: it takes longer than most tests."""
+    paths = tuple(getattr(route, "path", "") for route in app.routes)
+    if paths not in _documents:
+        _documents[paths] = app.openapi()
+    return _documents[paths]
+
+
+@cache
 def _pattern(path: str) -> re.Pattern[str]:
     parts = re.split(r"(\{[^}]+\})", path)
     return re.compile(
