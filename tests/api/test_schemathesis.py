@@ -22,7 +22,7 @@ from tests.api.conftest import ports_over
 
 EVENTS = "/api/v1/events"
 KEYS = "/api/v1/keys"
-LONGEST = 45
+LONGEST = 30
 """Seconds after which it stops, which isn't a fault: a slow machine has tried less."""
 CONFIG = {
     "seed": 20300131,

@@ -215,4 +215,4 @@ class Timetable(RuleBasedStateMachine):
 
 
 TestTimetable = Timetable.TestCase
-TestTimetable.settings = settings(max_examples=150, stateful_step_count=30)
+TestTimetable.settings = settings(max_examples=80, stateful_step_count=30)

@@ -308,7 +308,7 @@ def compare(cron: Cron, expected: list[datetime], start: datetime, enough: int) 
         assert cron.count(ahead[0], ahead[-1], anchor=start, limit=enough) == len(ahead)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     case=cases(PLACES, st.none()),
     start=STARTS,
@@ -334,7 +334,7 @@ def test_moments_are_those_that_the_clocks_show_second_by_second(
         agrees(expression, place, policy, walk(*place, 4 * HOUR, SECOND), start)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     day=DAYS,
     month=MONTHS_OF_A_YEAR,
@@ -354,7 +354,7 @@ def test_days_are_those_of_the_calendar_over_years(day: Field, month: Field, wee
     compare(cron, expected, midnight, ENOUGH)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     zone=st.sampled_from(sorted(available_timezones() - {"localtime"})),
     expression=expressions(st.none(), HOURS),

@@ -26,7 +26,7 @@ def parse_or_point(text: str) -> Schedule | None:
         return None
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(text=st.text(max_size=60) | NEARLY_SCHEDULES | NEARLY_FIELDS)
 def test_any_text_is_a_schedule_or_an_error_that_points_into_it(text: str) -> None:
     schedule = parse_or_point(text)
