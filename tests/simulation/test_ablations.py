@@ -36,7 +36,7 @@ def _searches() -> Iterator[ParameterSet]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("ablation", _searches())
+@pytest.mark.parametrize("ablation", [*_searches()])
 def test_an_ablation_is_found(ablation: Ablation) -> None:
     # The schedule that saw it when the page was written mostly sees it still.
     found = find(ablation, first=min(_seeds_on_the_page().get(ablation.name, 1), MOST_SEEDS))
