@@ -53,7 +53,8 @@ async def test_tables_and_columns_that_are_missing_are_added(cassandra_driver: D
     await bridge.run(f"ALTER TABLE {keyspace}.output DROP message", Manner.SCHEMA)
     assert await migrate(cassandra_driver) == SCHEMA
     assert await CqlRows(cassandra_driver).slice(SIGNAL, (0,), limit=1) == []
-    assert await bridge.run(f"SELECT message FROM {keyspace}.output LIMIT 1") == []  # noqa: S608
+    printed = await bridge.run(f"SELECT message FROM {keyspace}.output LIMIT 1")  # noqa: S608 - a name of our own
+    assert all(row["message"] is None for row in printed)
 
 
 @pytest.mark.parametrize(
