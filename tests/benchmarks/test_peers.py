@@ -60,7 +60,6 @@ def test_two_workers_share_the_jobs_and_one_takes_over_from_the_other(tmp_path: 
 
 
 @pytest.mark.chaos
-@pytest.mark.chaos
 @pytest.mark.parametrize("name", ["huey", "apscheduler"])
 def test_a_killed_worker_is_restarted_until_the_store_is_empty(name: str, tmp_path: Path) -> None:
     figures = measured(name, "kill", tmp_path)
@@ -80,7 +79,6 @@ def test_what_a_dead_worker_of_ours_had_journalled_is_known_to_the_judge(tmp_pat
     assert figures["sessions"] == 20
 
 
-@pytest.mark.chaos
 @pytest.mark.chaos
 def test_the_same_is_measured_beside_a_backlog(tmp_path: Path) -> None:
     figures = measured("huey", "backlog", tmp_path)
