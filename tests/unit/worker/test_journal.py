@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mainspring.adapters.files.journal import FileJournal, file_stem
+from mainspring.adapters.files.journal import _MAGIC, FileJournal, file_stem
 from mainspring.domain.ids import Fence, RunId, SessionId
 from mainspring.domain.outcome import Verdict
 from mainspring.domain.run import State
@@ -63,13 +63,15 @@ def journal(tmp_path: Path) -> Iterator[FileJournal]:
     opened.close()
 
 
-def written(folder: Path, notes: list[Note]) -> Path:
+def written(folder: Path, notes: list[Note]) -> tuple[Path, int]:
+    """The journal's file, and how much of it says something: the rest is there to be written to."""
     journal = FileJournal(folder, "worker-1")
     journal.rewrite(())
     for note in notes:
         journal.append([note])
     journal.close()
-    return folder / "worker-1.journal"
+    path = folder / "worker-1.journal"
+    return path, len(_MAGIC) + journal.size
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -83,27 +85,28 @@ def test_every_note_is_read_as_it_was_written(tmp_path: Path, notes: list[Note])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(notes_of_any_kind, max_size=8), st.data())
 def test_whatever_is_cut_off_leaves_the_notes_before_it(tmp_path: Path, notes: list[Note], data: st.DataObject) -> None:
-    path = written(tmp_path, notes)
-    os.truncate(path, data.draw(st.integers(0, path.stat().st_size)))
+    path, length = written(tmp_path, notes)
+    os.truncate(path, data.draw(st.integers(0, length)))
     check_that_a_successor_reads_a_beginning(tmp_path, notes)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(notes_of_any_kind, max_size=8), st.data())
 def test_whatever_is_damaged_leaves_the_notes_before_it(tmp_path: Path, notes: list[Note], data: st.DataObject) -> None:
-    path = written(tmp_path, notes)
+    path, length = written(tmp_path, notes)
     text = path.read_bytes()
-    start = data.draw(st.integers(0, len(text)))
-    path.write_bytes(text[:start] + data.draw(st.binary(max_size=40)))
+    start, damage = data.draw(st.integers(0, length)), data.draw(st.binary(max_size=40))
+    rest = data.draw(st.sampled_from((b"", text[start + len(damage) :])))
+    path.write_bytes(text[:start] + damage + rest)
     check_that_a_successor_reads_a_beginning(tmp_path, notes)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(notes_of_any_kind, min_size=1, max_size=8), st.data())
 def test_a_flipped_bit_leaves_the_notes_before_it(tmp_path: Path, notes: list[Note], data: st.DataObject) -> None:
-    path = written(tmp_path, notes)
+    path, length = written(tmp_path, notes)
     text = bytearray(path.read_bytes())
-    position = data.draw(st.integers(0, len(text) - 1))
+    position = data.draw(st.integers(0, length - 1))
     text[position] ^= 1 << data.draw(st.integers(0, 7))
     path.write_bytes(text)
     check_that_a_successor_reads_a_beginning(tmp_path, notes)
@@ -175,6 +178,16 @@ def test_notes_that_do_not_fit_leave_nothing_behind(journal: FileJournal, monkey
     monkeypatch.undo()
     journal.append(many_notes())
     assert list(journal.replay()) == some_notes() * 2 + many_notes()
+
+
+def test_a_successor_on_a_full_disk_reads_and_goes_on(tmp_path: Path, journal: FileJournal) -> None:
+    journal.append(some_notes())
+    journal.close()
+    room = (tmp_path / "worker-1.journal").stat().st_blocks
+    with closing(FileJournal(tmp_path, "worker-1")) as successor:
+        assert list(successor.replay()) == some_notes()
+        successor.append(some_notes())
+        assert (tmp_path / "worker-1.journal").stat().st_blocks == room
 
 
 def test_a_rewrite_that_does_not_fit_leaves_the_notes_as_they_are(

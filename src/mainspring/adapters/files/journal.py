@@ -50,8 +50,10 @@ class FileJournal:
         self._file = _open(self._path)
         data = self._path.read_bytes()
         self._end = _parse(data)[1]
-        os.ftruncate(self._file, self._end)  # so that only zeros follow
-        self._memory = _memory(self._file, self._end)
+        # All that the file has: a successor on a full disk asks for no more than its predecessor did.
+        self._memory = _memory(self._file, max(self._end, len(data) - 1))
+        if any(data[self._end :]):
+            self._memory[self._end : len(data)] = bytes(len(data) - self._end)  # so that only zeros follow
         if self._end == 0:
             self._write(_MAGIC)
 
