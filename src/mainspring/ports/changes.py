@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import NewType, Protocol
 
 from mainspring.domain.ids import Fence, JobId, RunId, Version
-from mainspring.domain.job import JobState
-from mainspring.domain.run import State
+from mainspring.domain.job import Job, JobState
+from mainspring.domain.run import Run, State
 
 Position = NewType("Position", str)
 """A place in the store's history, to go on from: letters, digits, '-', '.' and '_' that only the store understands."""
@@ -36,6 +36,25 @@ class RunChange:
     finished_at: datetime | None
     reason: str | None
 
+    @classmethod
+    def of(cls, run: Run) -> "RunChange":
+        """What is told of *run*."""
+        return cls(
+            id=run.id,
+            job_id=run.job_id,
+            owner=run.owner,
+            name=run.name,
+            handler=run.task.handler,
+            state=run.state,
+            fence=run.fence,
+            attempt=run.attempt,
+            worker=run.worker,
+            due_at=run.due_at,
+            started_at=run.started_at,
+            finished_at=run.finished_at,
+            reason=run.reason,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobChange:
@@ -48,6 +67,19 @@ class JobChange:
     state: JobState
     version: Version
     next_fire_at: datetime | None
+
+    @classmethod
+    def of(cls, job: Job) -> "JobChange":
+        """What is told of *job*."""
+        return cls(
+            id=job.id,
+            owner=job.owner,
+            name=job.name,
+            handler=job.task.handler,
+            state=job.state,
+            version=job.version,
+            next_fire_at=job.next_fire_at,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from mainspring.adapters.cassandra.records import run_of
 from mainspring.adapters.cassandra.rows import Key, Row, Span
 from mainspring.adapters.cassandra.runs import read
 from mainspring.adapters.cassandra.tables import CHANGE
-from mainspring.adapters.cassandra.telling import counts, job_change, latest, run_change, watched_only
+from mainspring.adapters.cassandra.telling import counts, latest, watched_only
 from mainspring.adapters.cassandra.values import identity, number
 from mainspring.domain.ids import JobId, RunId
 from mainspring.ports.changes import MOST_BEHIND, MOST_RUNNING, Batch, JobChange, Position, RunChange
@@ -137,13 +137,13 @@ class CassandraChanges:
         for run_id, row in entries.items():
             if run_id not in found and (news.exact or number(row, "at") > news.seen.at):
                 return None
-        return [run_change(run_of(found[run_id])) for run_id in entries if run_id in found]
+        return [RunChange.of(run_of(found[run_id])) for run_id in entries if run_id in found]
 
     async def _running(self) -> Mapping[RunId, RunChange] | None:
         rows = await running_rows(self._context, MOST_RUNNING, workers=MOST_WORKERS)
-        return None if rows is None else {RunId(identity(row, "id")): run_change(run_of(row)) for row in rows}
+        return None if rows is None else {RunId(identity(row, "id")): RunChange.of(run_of(row)) for row in rows}
 
     async def _jobs(self, told: Sequence[Row]) -> Sequence[JobChange]:
         entries = [row for row in told if row["standing"]]
         found = await abreast(lambda row: find_job(self._context, identity(row, "id")), entries)
-        return [job_change(stored.job) for stored in found if stored is not None]
+        return [JobChange.of(stored.job) for stored in found if stored is not None]

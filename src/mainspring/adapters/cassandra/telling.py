@@ -6,9 +6,8 @@ from uuid import UUID
 from mainspring.adapters.cassandra.rows import Row
 from mainspring.adapters.cassandra.values import identity, number, text
 from mainspring.domain.ids import JobId
-from mainspring.domain.job import Job
-from mainspring.domain.run import Run, State
-from mainspring.ports.changes import Count, JobChange, RunChange
+from mainspring.domain.run import State
+from mainspring.ports.changes import Count
 
 
 def latest(entries: Sequence[Row]) -> Sequence[Row]:
@@ -39,35 +38,3 @@ def counts(entries: Sequence[Row]) -> Mapping[str, Count]:
             states, state = runs.setdefault(owner, {}), State(number(row, "state"))
             states[state] = states.get(state, 0) + 1
     return {owner: Count(runs=runs.get(owner, {}), jobs=jobs.get(owner, 0)) for owner in sorted({*runs, *jobs})}
-
-
-def run_change(run: Run) -> RunChange:
-    """A run without what may be large."""
-    return RunChange(
-        id=run.id,
-        job_id=run.job_id,
-        owner=run.owner,
-        name=run.name,
-        handler=run.task.handler,
-        state=run.state,
-        fence=run.fence,
-        attempt=run.attempt,
-        worker=run.worker,
-        due_at=run.due_at,
-        started_at=run.started_at,
-        finished_at=run.finished_at,
-        reason=run.reason,
-    )
-
-
-def job_change(job: Job) -> JobChange:
-    """A job without what may be large."""
-    return JobChange(
-        id=job.id,
-        owner=job.owner,
-        name=job.name,
-        handler=job.task.handler,
-        state=job.state,
-        version=job.version,
-        next_fire_at=job.next_fire_at,
-    )

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from mainspring.domain.ids import JobId, RunId
-from mainspring.domain.job import Job
-from mainspring.domain.run import Run
 from mainspring.ports.changes import MOST_BEHIND, MOST_RUNNING, Batch, Count, JobChange, Position, RunChange
 from mainspring.testing.model.tables import Tables
 
@@ -28,8 +26,8 @@ class MemoryChanges:
         if not 0 <= seen <= len(self._tables.changed) or len(fresh) > MOST_BEHIND or self._forgotten(fresh):
             return None
         latest: list[UUID] = [*dict.fromkeys(reversed(fresh))][::-1]
-        runs = [_run(self._tables.runs[RunId(each)]) for each in latest if each in self._tables.runs]
-        jobs = [_job(self._tables.jobs[JobId(each)]) for each in latest if each in self._tables.jobs]
+        runs = [RunChange.of(self._tables.runs[RunId(each)]) for each in latest if each in self._tables.runs]
+        jobs = [JobChange.of(self._tables.jobs[JobId(each)]) for each in latest if each in self._tables.jobs]
         counts = _counts(runs, jobs) if len(latest) > most else None
         return Batch(
             position=await self.position(),
@@ -44,7 +42,9 @@ class MemoryChanges:
 
     def _running(self) -> Mapping[RunId, RunChange] | None:
         holders = self._tables.holders
-        return None if len(holders) > MOST_RUNNING else {each: _run(self._tables.runs[each]) for each in holders}
+        return (
+            None if len(holders) > MOST_RUNNING else {each: RunChange.of(self._tables.runs[each]) for each in holders}
+        )
 
 
 def _counts(runs: Sequence[RunChange], jobs: Sequence[JobChange]) -> Mapping[str, Count]:
@@ -54,33 +54,3 @@ def _counts(runs: Sequence[RunChange], jobs: Sequence[JobChange]) -> Mapping[str
         owner: Count(runs=Counter(run.state for run in runs if run.owner == owner), jobs=edited[owner])
         for owner in owners
     }
-
-
-def _run(run: Run) -> RunChange:
-    return RunChange(
-        id=run.id,
-        job_id=run.job_id,
-        owner=run.owner,
-        name=run.name,
-        handler=run.task.handler,
-        state=run.state,
-        fence=run.fence,
-        attempt=run.attempt,
-        worker=run.worker,
-        due_at=run.due_at,
-        started_at=run.started_at,
-        finished_at=run.finished_at,
-        reason=run.reason,
-    )
-
-
-def _job(job: Job) -> JobChange:
-    return JobChange(
-        id=job.id,
-        owner=job.owner,
-        name=job.name,
-        handler=job.task.handler,
-        state=job.state,
-        version=job.version,
-        next_fire_at=job.next_fire_at,
-    )
