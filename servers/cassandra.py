@@ -10,10 +10,9 @@ import signal
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from servers.cassandra_settings import DEFAULTS, java_command, write_configuration
+from servers.entered import Entered
 from servers.folder import ServerFolder
 from servers.ports import free_port
 from servers.process import NotInstalled, ServerFailed, ServerProcess
@@ -117,7 +116,7 @@ class CassandraNode:
             return False
 
 
-class CassandraCluster:
+class CassandraCluster(Entered):
     """Nodes that know each other. Should this process die, they end and their data goes too."""
 
     def __init__(self, size: int = 1, settings: Mapping[str, str] | None = None) -> None:
@@ -170,16 +169,3 @@ class CassandraCluster:
         """End all nodes and delete their data."""
         for node in self.nodes:
             node.close()
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()

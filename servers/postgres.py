@@ -5,10 +5,9 @@ import signal
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from servers.account import unprivileged_account
+from servers.entered import Entered
 from servers.folder import ServerFolder
 from servers.ports import free_port
 from servers.postgres_programs import installed_programs, opened_programs
@@ -23,7 +22,7 @@ _STATUS_LINE = 7
 """Of postmaster.pid, counted from nought."""
 
 
-class PostgresServer:
+class PostgresServer(Entered):
     """One server of one's own, with its data; every call blocks, so a coroutine makes it in a thread.
 
     Its data lives as long as the object is open, through any number of stops, kills and restarts on the same port.
@@ -98,19 +97,6 @@ class PostgresServer:
         """End the server and delete its data."""
         self._end(signal.SIGQUIT)
         self.folder.remove()
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def _status_file(self) -> Path:

@@ -6,12 +6,12 @@ import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
+from servers.entered import Entered
 from servers.folder import ServerFolder
 from servers.ports import free_port
 from servers.process import NotInstalled, ServerFailed, ServerProcess
@@ -32,7 +32,7 @@ def installed_program(name: str) -> Path:
     return Path(found)
 
 
-class PrometheusServer:
+class PrometheusServer(Entered):
     """One server of one's own, with its data; every call blocks.
 
     It reads *configuration* and whatever files that names by absolute paths. Should this process die, the server ends
@@ -86,19 +86,6 @@ class PrometheusServer:
             self._process.end(signal.SIGTERM)
             self._process = None
         self.folder.remove()
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _launch(self, port: int) -> None:
         command = [str(self._program), f"--config.file={self._configuration}"]

@@ -6,9 +6,8 @@ import socket
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from servers.entered import Entered
 from servers.folder import ServerFolder
 from servers.ports import free_port
 from servers.process import NotInstalled, ServerFailed, ServerProcess
@@ -20,7 +19,7 @@ _PORT_ATTEMPTS = 5
 _ANSWER_SECONDS = 1.0
 
 
-class ValkeyServer:
+class ValkeyServer(Entered):
     """One server of one's own, with its data; every call blocks, so a coroutine makes it in a thread.
 
     Its data lives as long as the object is open, through any number of stops, kills and restarts on the same port.
@@ -84,19 +83,6 @@ class ValkeyServer:
         """End the server and delete its data."""
         self._end(signal.SIGKILL)
         self.folder.remove()
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def _pid_file(self) -> Path:
