@@ -29,8 +29,13 @@ async def completed(running: Running) -> dict[str, Read]:
 async def ready(running: Running) -> None:
     async with aiohttp.ClientSession(await running.url()) as client, asyncio.timeout(PATIENCE):
         for path in ("/healthz", "/readyz"):
-            while (await client.get(path)).status != 200:  # noqa: ASYNC110 - another process is waited for
+            while not await answers(client, path):  # noqa: ASYNC110 - another process is waited for
                 await asyncio.sleep(0.01)
+
+
+async def answers(client: aiohttp.ClientSession, path: str) -> bool:
+    async with client.get(path) as response:
+        return response.status == 200
 
 
 async def test_a_worker_on_its_own_port_measures_and_the_api_shows_the_totals(tmp_path: Path) -> None:
