@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,13 +42,9 @@ def user_of_a_shared_server(note: Path) -> Iterator[tuple[subprocess.Popen[str],
 
 
 def wait_until_abandoned(folder: Path) -> None:
-    """Return when the keeper has let go of the folder: it does so last of all."""
-    try:
-        users = os.open(folder / USERS, os.O_RDWR)
-    except FileNotFoundError:
-        return
-    fcntl.flock(users, fcntl.LOCK_EX)
-    os.close(users)
+    """Return when the keeper has deleted the folder: it does so last of all. The test's time limit bounds the wait."""
+    while folder.exists():
+        time.sleep(0.01)
 
 
 def is_answered(url: str) -> bool:
@@ -121,7 +118,6 @@ def test_a_server_ends_with_its_killed_owner(tmp_path: Path) -> None:
         owner.send_signal(signal.SIGKILL)
         wait_until_abandoned(folder)
     assert not is_answered(url)
-    assert not folder.exists()
 
 
 @pytest.mark.usefixtures("postgres_wheel")
