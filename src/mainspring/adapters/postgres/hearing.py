@@ -5,13 +5,12 @@ Both are apart from the store's: a notification never waits for a store transact
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
 from typing import TypeAlias
 
 import asyncpg
 import structlog
 
+from mainspring.adapters.pace import Pace
 from mainspring.adapters.postgres.address import Address
 from mainspring.adapters.postgres.failures import translated
 from mainspring.errors import MainspringError
@@ -28,24 +27,6 @@ NOTIFIER = "mainspring notifier"
 _NOTIFY = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
 _NOT_DURABLE = "SET synchronous_commit = off"
 """A hint needn't survive the server, so it doesn't wait for the disk."""
-_MOST_DOUBLINGS = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """How long the connections of signals wait for what."""
-
-    answer: timedelta = timedelta(seconds=2)
-    """For the server to answer, connecting included."""
-    heartbeat: timedelta = timedelta(seconds=15)
-    """Between two questions whether a silent server is still there: the network alone would take hours to tell."""
-    first_pause: timedelta = timedelta(milliseconds=100)
-    longest_pause: timedelta = timedelta(seconds=5)
-
-    def pause(self, failures: int, random: Random) -> float:
-        """Seconds until the next try, longer with each failure, and never the same for a whole cluster."""
-        doubled = self.first_pause * (1 << min(failures - 1, _MOST_DOUBLINGS))
-        return min(doubled, self.longest_pause).total_seconds() * (0.5 + random.uniform() / 2)
 
 
 class Listener:

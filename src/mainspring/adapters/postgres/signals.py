@@ -9,8 +9,9 @@ from datetime import timedelta
 from hashlib import sha256
 
 from mainspring.adapters.inbox import Inbox
+from mainspring.adapters.pace import Pace
 from mainspring.adapters.postgres.address import Address
-from mainspring.adapters.postgres.hearing import Listener, Notifier, Pace
+from mainspring.adapters.postgres.hearing import Listener, Notifier
 from mainspring.adapters.postgres.pooling import check_sessions
 from mainspring.ports.time import Random
 
