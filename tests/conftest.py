@@ -14,7 +14,7 @@ if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY
     os.environ["TMPDIR"] = str(_MEMORY)
     tempfile.tempdir = None
 
-pytest_plugins = ["tests.postgres", "tests.cassandra", "tests.results"]
+pytest_plugins = ["tests.postgres", "tests.cassandra", "tests.valkey", "tests.results"]
 
 # Before anything imports them: contract suites live in the package, and their assertions are to explain themselves too.
 pytest.register_assert_rewrite("mainspring.testing.contracts")

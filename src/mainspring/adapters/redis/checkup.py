@@ -1,0 +1,36 @@
+"""What can be said about the server: whether it answers, and which version it is."""
+
+import asyncio
+from collections.abc import Sequence
+
+from mainspring.adapters.redis.address import Address
+from mainspring.adapters.redis.connecting import REFUSALS, THEIRS, client, refused
+from mainspring.ports.checkup import Remark
+
+SUBJECT = "redis"
+ANSWER = 2.0
+"""Seconds."""
+
+
+async def examine(address: Address) -> Sequence[Remark]:
+    """Ask it once. Without it everything goes on by the store, so that nothing here endangers a job."""
+    asked = client(address, "mainspring-doctor", ANSWER)
+    try:
+        async with asyncio.timeout(ANSWER):
+            server = await asked.info("server")
+    except REFUSALS as error:
+        step = "until then no process that is told of it will start"
+        return [Remark(subject=SUBJECT, text=str(refused(address, error)), step=step, endangers=True)]
+    except THEIRS as error:
+        text = f"{address.shown} doesn't answer ({str(error) or type(error).__name__})"
+        return [Remark(subject=SUBJECT, text=text, step="start it, or correct its URL; the store serves meanwhile")]
+    finally:
+        await asked.aclose()
+    return [Remark(subject=SUBJECT, text=f"{address.shown} answers: {_version(server)}")]
+
+
+def _version(server: dict[str, object]) -> str:
+    """A Valkey says which Redis it takes the place of, and then what it is."""
+    if "valkey_version" in server:
+        return f"Valkey {server['valkey_version']}"
+    return f"Redis {server.get('redis_version', 'of an unknown version')}"
