@@ -30,6 +30,8 @@ class NewSession:
     capacity: int = 0
     handlers: Mapping[str, Lane] = field(default_factory=dict)
     """The handlers that it serves, each with its lane; stores never forget one."""
+    draining: bool = False
+    """Whether its process was asked to drain before: one that lost its session goes on as it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,8 @@ class News:
     executing: int = 0
     clock: datetime | None = None
     """Its own wall clock, so that skew can be seen."""
+    drained: bool = False
+    """Whether it has nothing in hand and takes nothing, because it was asked to drain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,8 @@ class Heard:
     held: Mapping[RunId, Fence]
     cancelling: frozenset[RunId]
     """Those of them that somebody asked to cancel."""
+    draining: bool = False
+    """Whether somebody wishes that it takes no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +72,10 @@ class Member:
     beat_at: datetime
     skew: timedelta
     """The process's clock minus the store's at its last heartbeat."""
+    draining: bool = False
+    """Whether somebody wishes that it takes no more; it hears of that with its next heartbeat."""
+    drained: bool = False
+    """Whether it has said since then that it has nothing in hand. One that doesn't know the wish never does."""
 
 
 class Sessions(Protocol):
@@ -84,6 +94,14 @@ class Sessions(Protocol):
 
     async def close(self, by: SessionId) -> None:
         """End the session at once; what it still holds is up for rescue. Closing twice changes nothing."""
+        ...
+
+    async def drain(self, session: SessionId) -> bool:
+        """Wish that the session takes no more work, until it is resumed or ends; False once it has ended."""
+        ...
+
+    async def resume(self, session: SessionId) -> bool:
+        """Take the wish back; False once the session has ended. Asking twice for either changes nothing."""
         ...
 
     async def live(self, role: Role) -> Sequence[Member]:

@@ -13,7 +13,10 @@ from mainspring.domain.ids import Lane, SessionId
 from mainspring.ports.sessions import Member, Role
 
 MOST_SESSIONS = 10_000
-LISTED = ("name", "host", "pid", "capacity", "lanes", "opened_at", "beat_at", "expires_at", "executing", "skew")
+LISTED = (
+    *("name", "host", "pid", "capacity", "lanes", "opened_at"),
+    *("beat_at", "expires_at", "executing", "skew", "draining", "drained"),
+)
 """What the index copies from a session."""
 
 
@@ -38,4 +41,6 @@ def _member(row: Row) -> Member:
         opened_at=instant(number(row, "opened_at")),
         beat_at=instant(number(row, "beat_at")),
         skew=timedelta(microseconds=number(row, "skew")),
+        draining=bool(row["draining"]),
+        drained=bool(row["drained"]),
     )

@@ -40,32 +40,27 @@ class CassandraSessions:
         return SessionId(number(row, "id"))
 
     async def beat(self, by: SessionId, news: News) -> Heard | None:
-        """One compare-and-set, then a read of what the session may hold."""
+        """One compare-and-set, then a read of what the session may hold; once more if a wish came in between."""
         row = await session_row(self._context, by)
-        now = self._context.now()
-        if row is None or row["state"] != ALIVE:
-            return None
-        values: Row = {
-            "beat_at": now,
-            "expires_at": now + number(row, "ttl"),
-            "executing": news.executing,
-            "skew": 0 if news.clock is None else micros(news.clock) - now,
-        }
-        if not await change_session(self._context, row, values, expected={"state": ALIVE}):
-            return None
-        held = await self._held(by)
-        return Heard(
-            held={RunId(attempt.run_id): Fence(attempt.fence) for attempt in map(attempt_of, held)},
-            cancelling=frozenset(attempt.run_id for attempt in map(attempt_of, held) if attempt.cancelling),
-        )
+        while row is not None and row["state"] == ALIVE:
+            seen: Row = {"state": ALIVE, "draining": row["draining"]}
+            if await change_session(self._context, row, self._beaten(row, news), expected=seen):
+                return await self._heard(by, draining=bool(row["draining"]))
+            row = await session_row(self._context, by, settled=True)
+        return None
 
     async def close(self, by: SessionId) -> None:
         """At once, and for good."""
-        row = await session_row(self._context, by)
-        if row is not None and row["state"] == ALIVE:
-            now = self._context.now()
-            values: Row = {"state": ENDED, "ended_at": now, "expires_at": now}
-            await change_session(self._context, row, values, expected={"state": ALIVE})
+        now = self._context.now()
+        await self._change_living(by, {"state": ENDED, "ended_at": now, "expires_at": now})
+
+    async def drain(self, session: SessionId) -> bool:
+        """By compare-and-set: a session that has ended isn't asked for anything."""
+        return await self._change_living(session, {"draining": True})
+
+    async def resume(self, session: SessionId) -> bool:
+        """Neither draining nor drained."""
+        return await self._change_living(session, {"draining": False, "drained": False})
 
     async def live(self, role: Role) -> Sequence[Member]:
         """As they are listed."""
@@ -105,6 +100,30 @@ class CassandraSessions:
     async def audit(self) -> int:
         """The homes whose runs should have woken some minutes ago."""
         return sum(await abreast(lambda shard: audit(self._context, shard), range(SHARDS)))
+
+    def _beaten(self, row: Row, news: News) -> Row:
+        now = self._context.now()
+        return {
+            "beat_at": now,
+            "expires_at": now + number(row, "ttl"),
+            "executing": news.executing,
+            "skew": 0 if news.clock is None else micros(news.clock) - now,
+            "drained": bool(row["draining"]) and news.drained,
+        }
+
+    async def _heard(self, by: SessionId, *, draining: bool) -> Heard:
+        held = [attempt_of(row) for row in await self._held(by)]
+        return Heard(
+            held={RunId(attempt.run_id): Fence(attempt.fence) for attempt in held},
+            cancelling=frozenset(attempt.run_id for attempt in held if attempt.cancelling),
+            draining=draining,
+        )
+
+    async def _change_living(self, session: SessionId, values: Row) -> bool:
+        row = await session_row(self._context, session)
+        if row is None or row["state"] != ALIVE:
+            return False
+        return await change_session(self._context, row, values, expected={"state": ALIVE})
 
     async def _listed(self) -> Sequence[Row]:
         found = await abreast(lambda role: self._context.rows.slice(SESSION_OF, (role,), limit=MOST_SESSIONS), [*Role])
@@ -152,4 +171,6 @@ def _opened(session: NewSession, identity: int, now: int) -> dict[str, Value]:
         "expires_at": now + span_of(session.ttl),
         "executing": 0,
         "skew": 0,
+        "draining": session.draining,
+        "drained": False,
     }

@@ -217,8 +217,12 @@ SESSION: Final = Table(
         "executing": INT,
         "skew": BIGINT,
         "ended_at": BIGINT,
+        "draining": BOOLEAN,
+        "drained": BOOLEAN,
     },
-    conditional=frozenset({"state", "beat_at", "expires_at", "executing", "skew", "ended_at"}),
+    conditional=frozenset(
+        {"state", "beat_at", "expires_at", "executing", "skew", "ended_at", "draining", "drained"},
+    ),
 )
 
 SESSION_OF: Final = Table(
@@ -237,6 +241,8 @@ SESSION_OF: Final = Table(
         "expires_at": BIGINT,
         "executing": INT,
         "skew": BIGINT,
+        "draining": BOOLEAN,
+        "drained": BOOLEAN,
     },
 )
 
@@ -272,6 +278,15 @@ LOCK: Final = Table(
     clustering={},
     columns={"holder": TEXT, "fence": BIGINT, "expires_at": BIGINT},
     conditional=frozenset({"holder", "fence", "expires_at"}),
+)
+
+LOCK_END: Final = Table(
+    name="lock_end",
+    comment="Index: an owner's locks by when they end, or were to end before they were renewed or given up.",
+    partition={"owner": TEXT, "hour": BIGINT},
+    clustering={"expires_at": BIGINT, "name": TEXT},
+    columns={},
+    lifetime=_INDEX_LIFETIME,
 )
 
 RUN_BY_OWNER: Final = Table(
@@ -452,6 +467,7 @@ TABLES: Final = (
     HANDLER,
     IDEMPOTENCY,
     LOCK,
+    LOCK_END,
     RUN_BY_OWNER,
     RUN_BY_JOB,
     JOB_BY_OWNER,

@@ -32,23 +32,34 @@ class PostgresSessions:
             session.ttl,
             names,
             [session.handlers[name] for name in names],
+            session.draining,
         )
         return SessionId(number)
 
     async def beat(self, by: SessionId, news: News) -> Heard | None:
         """Extend the session and say what it holds."""
-        rows = await self._engine.fetch(_SQL["beat"], by, news.executing, news.clock, purpose=Purpose.CLAIM)
+        told = (news.executing, news.clock, news.drained)
+        rows = await self._engine.fetch(_SQL["beat"], by, *told, purpose=Purpose.CLAIM)
         if not rows:
             return None
-        runs = [(RunId(run), Fence(fence), cancelling) for run, fence, cancelling in rows if run is not None]
+        runs = [(RunId(run), Fence(fence), cancelling) for _, run, fence, cancelling in rows if run is not None]
         return Heard(
             held={run: fence for run, fence, _ in runs},
             cancelling=frozenset(run for run, _, cancelling in runs if cancelling),
+            draining=rows[0][0],
         )
 
     async def close(self, by: SessionId) -> None:
         """End the session at once."""
         await self._engine.execute(_SQL["close"], by, purpose=Purpose.READ)
+
+    async def drain(self, session: SessionId) -> bool:
+        """Wish that the session takes no more work."""
+        return bool(await self._engine.fetch(_SQL["wish"], session, True, purpose=Purpose.READ))
+
+    async def resume(self, session: SessionId) -> bool:
+        """Take the wish back."""
+        return bool(await self._engine.fetch(_SQL["wish"], session, False, purpose=Purpose.READ))
 
     async def live(self, role: Role) -> Sequence[Member]:
         """Sessions whose time isn't up, by name."""
@@ -77,7 +88,7 @@ class PostgresSessions:
 
 
 def _member_from(row: Row) -> Member:
-    number, role, name, host, pid, capacity, executing, lanes, opened_at, beat_at, skew = row
+    number, role, name, host, pid, capacity, executing, lanes, opened_at, beat_at, skew, *wish = row
     return Member(
         id=SessionId(number),
         role=Role(role),
@@ -90,4 +101,6 @@ def _member_from(row: Row) -> Member:
         opened_at=opened_at,
         beat_at=beat_at,
         skew=skew,
+        draining=wish[0],
+        drained=wish[1],
     )

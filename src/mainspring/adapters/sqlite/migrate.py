@@ -5,10 +5,13 @@ from importlib import resources
 import apsw
 
 from mainspring.adapters.sqlite.connection import translated
+from mainspring.adapters.tolerance import oldest_program
 from mainspring.errors import SchemaTooNew, StoreCorrupt
 
 APPLICATION_ID = 0x4D535052
 """Says in the file's header that it is a Mainspring store."""
+
+_NOTES = "CREATE TABLE IF NOT EXISTS migration (number INTEGER PRIMARY KEY, needs INTEGER NOT NULL) STRICT"
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -19,7 +22,10 @@ def migrations() -> list[tuple[int, str]]:
 
 
 def migrate(connection: apsw.Connection, path: str) -> int:
-    """Apply what is missing and return the schema's version; a newer or foreign file is refused untouched."""
+    """Apply what is missing and return the schema's version; a newer or foreign file is refused untouched.
+
+    A newer one isn't if its steps leave programs like this one able to work.
+    """
     steps = migrations()
     with translated(path):
         connection.execute("BEGIN IMMEDIATE")
@@ -28,6 +34,7 @@ def migrate(connection: apsw.Connection, path: str) -> int:
             for number, script in steps:
                 if number > version:
                     connection.execute(script)
+                    _note(connection, number, needs=oldest_program(number, script))
                     version = number
             connection.execute(f"PRAGMA user_version = {version}")
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -44,8 +51,20 @@ def _current(connection: apsw.Connection, path: str, newest: int) -> int:
     tables = int(connection.execute("SELECT count(*) FROM sqlite_schema").get)
     if tables and connection.pragma("application_id") != APPLICATION_ID:
         raise StoreCorrupt(f"{path} is an SQLite file, but not a Mainspring store: choose another --store")
-    if version > newest:
+    if version > newest and _needed(connection, version) > newest:
         raise SchemaTooNew(
             f"{path} has schema {version}, but this Mainspring knows {newest}: upgrade it, or choose another store"
         )
     return version
+
+
+def _note(connection: apsw.Connection, number: int, needs: int) -> None:
+    connection.execute(_NOTES)
+    connection.execute("INSERT INTO migration (number, needs) VALUES (?, ?)", (number, needs))
+
+
+def _needed(connection: apsw.Connection, version: int) -> int:
+    """The oldest schema whose programs work on the file; *version* itself where nothing was noted of it."""
+    noted = "SELECT max(needs) FROM migration HAVING max(number) = ?"
+    needs: int | None = connection.execute(noted, (version,)).get
+    return version if needs is None else needs

@@ -32,6 +32,14 @@ class SqliteSessions:
         """End the session at once."""
         await self._engine.write(lambda transaction: transaction.execute(_SQL["close"], by, transaction.now))
 
+    async def drain(self, session: SessionId) -> bool:
+        """Wish that the session takes no more work."""
+        return await self._engine.write(partial(_wish, session=session, draining=True))
+
+    async def resume(self, session: SessionId) -> bool:
+        """Take the wish back."""
+        return await self._engine.write(partial(_wish, session=session, draining=False))
+
     async def live(self, role: Role) -> Sequence[Member]:
         """Sessions whose time isn't up, by name."""
         return await self._engine.read(partial(_live, role=role))
@@ -65,6 +73,7 @@ def _open(transaction: Transaction, session: NewSession) -> SessionId:
         lanes,
         micros(session.ttl),
         transaction.now,
+        session.draining,
     )
     if session.handlers:
         transaction.execute(_SQL["remember_handlers"], dump(list(session.handlers.items())))
@@ -73,15 +82,21 @@ def _open(transaction: Transaction, session: NewSession) -> SessionId:
 
 def _beat(transaction: Transaction, by: SessionId, news: News) -> Heard | None:
     skew = 0 if news.clock is None else to_micros(news.clock) - transaction.now
-    transaction.execute(_SQL["beat"], by, transaction.now, news.executing, skew)
-    if transaction.changes() == 0:
+    draining = transaction.value(_SQL["beat"], by, transaction.now, news.executing, skew, news.drained)
+    if draining is None:
         return None
     rows = json.loads(transaction.value(_SQL["holds"], by))
     runs = [(RunId(identity(digits)), Fence(fence), cancelling) for digits, fence, cancelling in rows]
     return Heard(
         held={run: fence for run, fence, _ in runs},
         cancelling=frozenset(run for run, _, cancelling in runs if cancelling),
+        draining=bool(draining),
     )
+
+
+def _wish(transaction: Transaction, session: SessionId, *, draining: bool) -> bool:
+    transaction.execute(_SQL["wish"], session, draining)
+    return transaction.changes() > 0
 
 
 def _live(transaction: Transaction, role: Role) -> Sequence[Member]:
@@ -99,8 +114,10 @@ def _live(transaction: Transaction, role: Role) -> Sequence[Member]:
             opened_at=to_instant(opened_at),
             beat_at=to_instant(beat_at),
             skew=duration(skew),
+            draining=bool(wish[0]),
+            drained=bool(wish[1]),
         )
-        for number, role_, name, host, pid, capacity, executing, lanes, opened_at, beat_at, skew in rows
+        for number, role_, name, host, pid, capacity, executing, lanes, opened_at, beat_at, skew, *wish in rows
     ]
 
 

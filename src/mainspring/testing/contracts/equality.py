@@ -250,7 +250,19 @@ class EqualsTheModel(RuleBasedStateMachine):
     def beat(self, index: int) -> None:
         """By live and ended ones."""
         mine, theirs = _pick(self.sessions, index)
-        self.alike(lambda store: store.sessions.beat(mine if store is self.model else theirs, News(executing=index)))
+        news = News(executing=index, drained=index % 2 == 0)
+        self.alike(lambda store: store.sessions.beat(mine if store is self.model else theirs, news))
+
+    @rule(index=indexes, draining=st.booleans())
+    def wish(self, index: int, draining: bool) -> None:
+        """Of live and ended ones."""
+        mine, theirs = _pick(self.sessions, index)
+
+        async def ask(store: Store) -> bool:
+            session = mine if store is self.model else theirs
+            return await (store.sessions.drain(session) if draining else store.sessions.resume(session))
+
+        self.alike(ask)
 
     @rule(index=indexes)
     def close(self, index: int) -> None:
@@ -357,7 +369,8 @@ async def _seen_figures(store: Store) -> object:
 
 async def _seen_sessions(store: Store) -> object:
     return [
-        (item.name, item.executing, item.beat_at, item.opened_at) for item in await store.sessions.live(Role.WORKER)
+        (item.name, item.executing, item.beat_at, item.opened_at, item.draining, item.drained)
+        for item in await store.sessions.live(Role.WORKER)
     ]
 
 

@@ -24,8 +24,14 @@ from mainspring.testing.contracts.base import (
 from mainspring.testing.factories import LONG, Factory, a_session
 
 NOTHING_HELD = Heard(held={}, cancelling=frozenset())
+DRAINING = Heard(held={}, cancelling=frozenset(), draining=True)
 SOON_OVERDUE = SHORT - BACKSTOP
 """A timeout whose backstop comes after `SHORT`: no test waits for the half minute in between."""
+
+
+async def wishes(store: Store) -> dict[SessionId, tuple[bool, bool]]:
+    """Who is asked to drain, and who says that it has."""
+    return {each.id: (each.draining, each.drained) for each in await store.sessions.live(Role.WORKER)}
 
 
 class SessionsContract(StoreContract):
@@ -105,6 +111,59 @@ class SessionsContract(StoreContract):
             await store.sessions.close(session)
             assert await store.sessions.beat(session, News()) is None
             assert not await store.sessions.live(Role.WORKER)
+
+    async def test_a_wish_to_drain_is_shown_and_heard_until_it_is_taken_back(self, store: Store) -> None:
+        session, other = await a_worker(store), await a_worker(store, "other")
+        for _ in range(2):
+            assert await store.sessions.drain(session)
+            assert await store.sessions.beat(session, News()) == DRAINING
+            assert await wishes(store) == {session: (True, False), other: (False, False)}
+        assert await store.sessions.beat(other, News()) == NOTHING_HELD
+        for _ in range(2):
+            assert await store.sessions.resume(session)
+            assert await store.sessions.beat(session, News()) == NOTHING_HELD
+            assert await wishes(store) == {session: (False, False), other: (False, False)}
+
+    async def test_a_session_is_drained_once_it_says_so_itself(self, store: Store) -> None:
+        session = await a_worker(store)
+        await store.sessions.beat(session, News(drained=True))
+        assert await wishes(store) == {session: (False, False)}
+        await store.sessions.drain(session)
+        assert await wishes(store) == {session: (True, False)}
+        await store.sessions.beat(session, News(drained=True))
+        await store.sessions.drain(session)
+        assert await wishes(store) == {session: (True, True)}
+        await store.sessions.beat(session, News())
+        assert await wishes(store) == {session: (True, False)}
+        await store.sessions.beat(session, News(drained=True))
+        await store.sessions.resume(session)
+        assert await wishes(store) == {session: (False, False)}
+
+    async def test_a_draining_session_keeps_what_it_holds_and_names_it(self, store: Store, make: Factory) -> None:
+        session = await a_worker(store)
+        attempt = await held(store, session, make.run())
+        await store.sessions.drain(session)
+        heard = await store.sessions.beat(session, News(executing=1))
+        assert heard == Heard(held={attempt.run_id: attempt.fence}, cancelling=frozenset(), draining=True)
+        assert not await store.sessions.bury(10)
+        await settled(store, attempt, Succeeded())
+
+    async def test_a_wish_ends_with_its_session(self, store: Store, time: Time) -> None:
+        closed, buried = await a_worker(store), await a_worker(store, "other", ttl=SHORT)
+        await store.sessions.drain(closed)
+        await store.sessions.close(closed)
+        await time.pass_(LONGER)
+        await store.sessions.bury(10)
+        for ended in (closed, buried, SessionId(closed + 1000)):
+            assert not await store.sessions.drain(ended)
+            assert not await store.sessions.resume(ended)
+        successor = await a_worker(store)
+        assert await wishes(store) == {successor: (False, False)}
+
+    async def test_a_process_that_lost_its_session_can_go_on_draining_in_the_next(self, store: Store) -> None:
+        session = await store.sessions.open(a_session("w", draining=True))
+        assert await wishes(store) == {session: (True, False)}
+        assert await store.sessions.beat(session, News()) == DRAINING
 
     async def test_a_session_whose_time_is_up_is_not_shown_as_live(self, store: Store, time: Time) -> None:
         await a_worker(store, ttl=SHORT)

@@ -34,6 +34,7 @@ class MemorySessions:
             opened_at=now,
             beat_at=now,
             skew=timedelta(0),
+            draining=session.draining,
         )
         self._tables.sessions[identity] = Session(new=session, member=member, expires_at=now + session.ttl)
         self._tables.handlers.update(session.handlers)
@@ -46,12 +47,14 @@ class MemorySessions:
         if session is None or session.ended:
             return None
         skew = news.clock - now if news.clock else timedelta(0)
-        session.member = replace(session.member, executing=news.executing, beat_at=now, skew=skew)
+        drained = session.member.draining and news.drained
+        session.member = replace(session.member, executing=news.executing, beat_at=now, skew=skew, drained=drained)
         session.expires_at = now + session.new.ttl
         attempts = self._attempts(by)
         return Heard(
             held={attempt.run_id: attempt.fence for attempt in attempts},
             cancelling=frozenset(attempt.run_id for attempt in attempts if attempt.cancelling),
+            draining=session.member.draining,
         )
 
     async def close(self, by: SessionId) -> None:
@@ -59,6 +62,14 @@ class MemorySessions:
         session = self._tables.sessions.get(by)
         if session is not None and not session.ended:
             session.ended, session.expires_at = True, self._tables.now()
+
+    async def drain(self, session: SessionId) -> bool:
+        """Drained only once it says so."""
+        return self._wish(session, draining=True)
+
+    async def resume(self, session: SessionId) -> bool:
+        """Neither draining nor drained."""
+        return self._wish(session, draining=False)
 
     async def live(self, role: Role) -> Sequence[Member]:
         """By name, then by age."""
@@ -90,6 +101,14 @@ class MemorySessions:
     async def audit(self) -> int:
         """There are no indexes."""
         return 0
+
+    def _wish(self, identity: SessionId, *, draining: bool) -> bool:
+        session = self._tables.sessions.get(identity)
+        if session is None or session.ended:
+            return False
+        drained = draining and session.member.drained
+        session.member = replace(session.member, draining=draining, drained=drained)
+        return True
 
     def _attempts(self, session: SessionId) -> list[Attempt]:
         held = [run_id for run_id, holder in self._tables.holders.items() if holder == session]

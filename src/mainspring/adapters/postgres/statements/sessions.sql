@@ -6,26 +6,30 @@ WITH known AS (
     INSERT INTO handler AS h (name, lane) SELECT * FROM unnest($8::text[], $9::text[])
     ON CONFLICT (name) DO UPDATE SET lane = excluded.lane WHERE h.lane <> excluded.lane
 )
-INSERT INTO session (role, name, host, pid, capacity, lanes, ttl, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6::text[], $7::interval, now() + $7::interval) RETURNING id;
+INSERT INTO session (role, name, host, pid, capacity, lanes, ttl, expires_at, draining)
+VALUES ($1, $2, $3, $4, $5, $6::text[], $7::interval, now() + $7::interval, $10) RETURNING id;
 
 -- name: beat
 -- One row for each run that the session holds, or a row of nulls if it holds none; no row once it has ended. Alive is
 -- written as < 1 here and below: = 0 would offer the planner the index of all that live instead of the key.
 WITH beat AS (
     UPDATE session SET expires_at = now() + ttl, beat_at = now(), executing = $2,
-        skew = coalesce($3::timestamptz - now(), interval '0')
-    WHERE id = $1 AND state < 1 RETURNING id
+        skew = coalesce($3::timestamptz - now(), interval '0'), drained = draining AND $4
+    WHERE id = $1 AND state < 1 RETURNING id, draining
 )
-SELECT q.id, q.fence, q.cancel IS NOT NULL FROM beat LEFT JOIN queue q ON q.session = beat.id AND q.state = 1;
+SELECT beat.draining, q.id, q.fence, q.cancel IS NOT NULL FROM beat LEFT JOIN queue q ON q.session = beat.id AND q.state = 1;
 
 -- name: close
 UPDATE session SET state = 1, expires_at = least(expires_at, now()) WHERE id = $1 AND state < 1;
 
+-- name: wish
+-- Drained is for the session to say, and stays what it said if the same is wished again.
+UPDATE session SET draining = $2, drained = drained AND $2 WHERE id = $1 AND state < 1 RETURNING true;
+
 -- name: live
 -- Names sort by their bytes, as on every other store, whatever the language of the database.
-SELECT id, role, name, host, pid, capacity, executing, lanes, opened_at, beat_at, skew FROM session
-WHERE state = 0 AND role = $1 AND expires_at > now() ORDER BY name COLLATE "C", id;
+SELECT id, role, name, host, pid, capacity, executing, lanes, opened_at, beat_at, skew, draining, drained
+FROM session WHERE state = 0 AND role = $1 AND expires_at > now() ORDER BY name COLLATE "C", id;
 
 -- name: bury
 -- Passed over is a row that is locked: most probably by the heartbeat that saves it.

@@ -1,6 +1,6 @@
 -- name: open
-INSERT INTO session (role, name, host, pid, capacity, lanes, ttl, opened_at, beat_at, expires_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?8 + ?7) RETURNING id;
+INSERT INTO session (role, name, host, pid, capacity, lanes, ttl, opened_at, beat_at, expires_at, draining)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?8 + ?7, ?9) RETURNING id;
 
 -- name: remember_handlers
 -- A handler that moves to another lane is remembered with the newest.
@@ -8,7 +8,8 @@ INSERT INTO handler (name, lane) SELECT value ->> 0, value ->> 1 FROM json_each(
 ON CONFLICT DO UPDATE SET lane = excluded.lane;
 
 -- name: beat
-UPDATE session SET expires_at = ?2 + ttl, beat_at = ?2, executing = ?3, skew = ?4 WHERE id = ?1 AND state = 0;
+UPDATE session SET expires_at = ?2 + ttl, beat_at = ?2, executing = ?3, skew = ?4, drained = draining AND ?5
+WHERE id = ?1 AND state = 0 RETURNING draining;
 
 -- name: holds
 -- What the store believes that a session holds.
@@ -17,8 +18,14 @@ SELECT json_group_array(json_array(hex(id), fence, cancel IS NOT NULL)) FROM que
 -- name: close
 UPDATE session SET state = 1, expires_at = min(expires_at, ?2) WHERE id = ?1 AND state = 0;
 
+-- name: wish
+-- Drained is for the session to say, and stays what it said if the same is wished again.
+UPDATE session SET draining = ?2, drained = drained AND ?2 WHERE id = ?1 AND state = 0;
+
 -- name: live
-SELECT json_group_array(json_array(id, role, name, host, pid, capacity, executing, lanes, opened_at, beat_at, skew))
+SELECT json_group_array(json_array(
+    id, role, name, host, pid, capacity, executing, lanes, opened_at, beat_at, skew, draining, drained
+))
 FROM (SELECT * FROM session WHERE state = 0 AND expires_at > ?2 AND role = ?1 ORDER BY name, id);
 
 -- name: bury
