@@ -33,8 +33,11 @@ class Timetable(Protocol):
         """
         ...
 
-    async def due(self, limit: int) -> Due:
-        """Active jobs whose wake time has come, longest waiting first."""
+    async def due(self, limit: int, shards: frozenset[int] | None = None) -> Due:
+        """Active jobs whose wake time has come, longest waiting first; only those of *shards*, if some are named.
+
+        A job stays in its shard. Stores whose timetable isn't split have one, number 0.
+        """
         ...
 
     async def fire(self, advances: Sequence[Advance]) -> Sequence[bool]:

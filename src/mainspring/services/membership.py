@@ -1,4 +1,4 @@
-"""A scheduler process among others: its own session, and who else is alive."""
+"""A scheduler process among others: its own session, who else is alive, and what falls to whom."""
 
 import asyncio
 from datetime import timedelta
@@ -9,12 +9,13 @@ from mainspring.domain.ids import SessionId
 from mainspring.domain.rendezvous import owner
 from mainspring.errors import SessionLost, StoreError
 from mainspring.ports.sessions import News, NewSession, Role, Sessions
+from mainspring.ports.signals import TIMETABLE, Signals
 from mainspring.ports.time import Clock, Random
 from mainspring.services.loop import repeat
-from mainspring.services.ownership import TIMETABLE
+from mainspring.services.ownership import firing
 
-LOOK = timedelta(seconds=1)
-"""How long a colleague that took its leave goes unnoticed."""
+LOOK = timedelta(milliseconds=500)
+"""How long a colleague that has come, or whose time was up, goes unnoticed."""
 
 _log = structlog.get_logger()
 
@@ -22,11 +23,22 @@ _log = structlog.get_logger()
 class Membership:
     """Keeps one session alive, opens another when it was lost, and closes it at the end."""
 
-    def __init__(self, sessions: Sessions, clock: Clock, random: Random, *, session: NewSession) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        signals: Signals,
+        clock: Clock,
+        random: Random,
+        *,
+        session: NewSession,
+        shards: int = 1,
+    ) -> None:
         self._sessions = sessions
+        self._signals = signals
         self._clock = clock
         self._random = random
         self._new = session
+        self._shards = shards
         self._id: SessionId | None = None
         self._beat_at = 0.0
         self._members: tuple[str, ...] = ()
@@ -41,11 +53,13 @@ class Membership:
         """Be alive, and see who else is."""
         if self._id is None or self._clock.monotonic() >= self._beat_at:
             await self._live_on()
-        led = self.owns(TIMETABLE)
+        before = self._fired_here()
         self._members = tuple(member.name for member in await self._sessions.live(Role.SCHEDULER))
-        if self.owns(TIMETABLE) != led:
-            # The words that people look for when nothing fires; who leads means nothing to the engine.
-            _log.info("no longer leader" if led else "became leader", name=self._new.name)
+        here = self._fired_here()
+        if here != before:
+            self._say(len(before), len(here))
+            # Whatever waits in shards that nobody fired for a while shouldn't wait for the next poll as well.
+            await self._signals.notify((TIMETABLE,))
         return min(LOOK, self._new.ttl / 3)
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -56,6 +70,14 @@ class Membership:
             )
         finally:
             await self._close()
+
+    def _fired_here(self) -> tuple[int, ...]:
+        return tuple(shard for shard in range(self._shards) if self.owns(firing(shard)))
+
+    def _say(self, before: int, now: int) -> None:
+        """The words that people look for when nothing fires; who leads means nothing to the engine."""
+        event = "became leader" if not before else "no longer leader" if not now else "timetable.shared"
+        _log.info(event, name=self._new.name, shards=now, of=self._shards)
 
     async def _live_on(self) -> None:
         if self._id is not None and not await self._beat(self._id):

@@ -10,9 +10,8 @@ from mainspring.domain.plan import Advance, DueJob, plan, postponed
 from mainspring.ports.signals import TIMETABLE, Signals, lane_topic
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
-from mainspring.services import ownership
 from mainspring.services.loop import repeat
-from mainspring.services.ownership import Owns
+from mainspring.services.ownership import Owns, firing
 
 POLL = timedelta(seconds=1)
 """No sleep is longer, unless told so: a lost signal, a suspended machine or a clock that was set cost no more."""
@@ -22,7 +21,7 @@ _log = structlog.get_logger()
 
 
 class Planner:
-    """Plans only as the owner of the timetable. Of two that believe they are, one wins each fire: no harm is done."""
+    """Plans for the shards that it owns. Of two that believe one is theirs, one wins each fire: no harm is done."""
 
     def __init__(
         self,
@@ -32,6 +31,7 @@ class Planner:
         random: Random,
         *,
         owns: Owns,
+        shards: int = 1,
         limit: int = 200,
         poll: timedelta = POLL,
     ) -> None:
@@ -40,14 +40,16 @@ class Planner:
         self._clock = clock
         self._random = random
         self._owns = owns
+        self._shards = range(shards)
         self._limit = limit
         self._poll = poll
 
     async def step(self) -> timedelta:
         """Fire what is due, and return the wait until something will be."""
-        if not self._owns(ownership.TIMETABLE):
+        mine = frozenset(shard for shard in self._shards if self._owns(firing(shard)))
+        if not mine:
             return self._poll
-        due = await self._timetable.due(self._limit)
+        due = await self._timetable.due(self._limit, mine)
         # The store said its *now* before this, so that nothing counted from here comes early.
         read_at = self._clock.monotonic()
         advances = [_planned(job, due.now) for job in due.jobs]

@@ -57,9 +57,9 @@ class ForwardingTimetable:
         """As `Timetable.save`."""
         return await self._timetable.save(job, expected, skips)
 
-    async def due(self, limit: int) -> Due:
+    async def due(self, limit: int, shards: frozenset[int] | None = None) -> Due:
         """As `Timetable.due`."""
-        return await self._timetable.due(limit)
+        return await self._timetable.due(limit, shards)
 
     async def fire(self, advances: Sequence[Advance]) -> Sequence[bool]:
         """As `Timetable.fire`."""

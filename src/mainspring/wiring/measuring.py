@@ -100,10 +100,10 @@ class MeasuredTimetable(ForwardingTimetable):
         self._time = stopwatch.operation
         self._count = stopwatch.measurements.skips.add
 
-    async def due(self, limit: int) -> Due:
+    async def due(self, limit: int, shards: frozenset[int] | None = None) -> Due:
         """As `Timetable.due`."""
         with self._time("due"):
-            return await super().due(limit)
+            return await super().due(limit, shards)
 
     async def fire(self, advances: Sequence[Advance]) -> Sequence[bool]:
         """As `Timetable.fire`."""
@@ -208,6 +208,7 @@ class MeasuredStore:
     transactions: Transactions | None
     checkup: Checkup | None
     heartbeat: Callable[[], AbstractAsyncContextManager[Sessions]] | None
+    shards: int
     schema: int
     inner: Store
 
@@ -230,6 +231,7 @@ class MeasuredStore:
             transactions=store.transactions,
             checkup=store.checkup,
             heartbeat=store.heartbeat,
+            shards=store.shards,
             schema=store.schema,
             inner=store,
         )

@@ -47,6 +47,7 @@ async def scheduler_roles(resources: Resources) -> list[Role]:
     signals = await resources.switchboard.subscribe()
     membership = Membership(
         store.sessions,
+        signals,
         clock,
         random,
         session=NewSession(
@@ -56,9 +57,13 @@ async def scheduler_roles(resources: Resources) -> list[Role]:
             host=socket.gethostname(),
             pid=os.getpid(),
         ),
+        shards=store.shards,
     )
     owns = membership.owns
     resources.readiness.append(membership.opened.is_set)
+    planner = Planner(
+        store.timetable, signals, clock, random, owns=owns, shards=store.shards, poll=settings.scan_interval
+    )
     rescuer = Rescuer(
         sessions=store.sessions,
         work=store.work,
@@ -71,7 +76,7 @@ async def scheduler_roles(resources: Resources) -> list[Role]:
     )
     return [
         _service("membership", membership),
-        _service("planner", Planner(store.timetable, signals, clock, random, owns=owns, poll=settings.scan_interval)),
+        _service("planner", planner),
         _service("ticker", Ticker(store.work, store.sessions, signals, clock, random, owns=owns)),
         _service("rescuer", rescuer),
         _service("pruner", Pruner(store.upkeep, clock, random, owns=owns, retention=settings.retention)),

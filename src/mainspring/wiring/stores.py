@@ -66,6 +66,11 @@ class Store(Protocol):
         ...
 
     @property
+    def shards(self) -> int:
+        """Parts of the timetable that schedulers share; where there is one, one scheduler fires and others stand by."""
+        ...
+
+    @property
     def schema(self) -> int:
         """The version of the store's schema."""
         ...

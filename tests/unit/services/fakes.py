@@ -100,12 +100,14 @@ class FakeTimetable:
         self.fired: list[Advance] = []
         self.fire_takes = timedelta(0)
         self.limits: list[int] = []
+        self.shards: list[frozenset[int] | None] = []
 
     async def save(self, job: Job, expected: Job, skips: Sequence[Skip] = ()) -> Job:
         raise NotImplementedError
 
-    async def due(self, limit: int) -> Due:
+    async def due(self, limit: int, shards: frozenset[int] | None = None) -> Due:
         self.limits.append(limit)
+        self.shards.append(shards)
         jobs, next_in = self.script.popleft() if self.script else ((), None)
         return Due(jobs=jobs, now=self.clock.now(), next_in=next_in)
 

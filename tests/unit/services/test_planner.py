@@ -153,6 +153,17 @@ async def test_only_the_owner_of_the_timetable_plans(
     assert timetable.limits == []
 
 
+async def test_a_planner_plans_for_the_shards_that_it_owns_at_that_moment(
+    timetable: FakeTimetable, signals: FakeSignals, clock: FakeClock
+) -> None:
+    owned = {"timetable/0", "timetable/2", "timetable/4"}
+    planner = Planner(timetable, signals, clock, FakeRandom(), owns=owned.__contains__, shards=4)
+    await planner.step()
+    owned.add("timetable/3")
+    await planner.step()
+    assert timetable.shards == [frozenset({0, 2}), frozenset({0, 2, 3})]
+
+
 async def test_a_change_of_the_timetable_wakes_the_planner(
     planner: Planner, timetable: FakeTimetable, signals: FakeSignals, clock: FakeClock
 ) -> None:

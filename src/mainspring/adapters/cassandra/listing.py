@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from mainspring.adapters.cassandra.context import Context
-from mainspring.adapters.cassandra.layout import EVERYTHING, slot_of, span_of
+from mainspring.adapters.cassandra.layout import EVERYTHING, SHARDS, slot_of, span_of
 from mainspring.adapters.cassandra.rows import Key, Put, Row, only
 from mainspring.adapters.cassandra.tables import TIMETABLE, TIMETABLE_SLOT
 from mainspring.adapters.cassandra.values import identity, number
 from mainspring.domain.ids import JobId
-
-PARTS = 4
-"""Partitions of the entries of one minute. One planner reads them all: they keep partitions small, no more."""
 
 _FASTER = span_of(timedelta(minutes=1))
 """How far ahead the clock of whoever wrote an entry may have been."""
@@ -26,10 +23,11 @@ _IN_TIME = span_of(timedelta(seconds=10))
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """A minute's part of the timetable."""
+    """A minute of a shard of the timetable."""
 
     slot: int
     part: int
+    """The shard."""
 
     @property
     def partition(self) -> Key:
@@ -47,8 +45,8 @@ class Entry:
 
     @property
     def place(self) -> Place:
-        """The minute's part that it belongs to."""
-        return Place(slot_of(self.at), self.job_id.int % PARTS)
+        """Where it belongs: whatever becomes of a job, it stays in its shard."""
+        return Place(slot_of(self.at), self.job_id.int % SHARDS)
 
     @property
     def key(self) -> Key:

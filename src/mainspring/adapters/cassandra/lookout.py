@@ -1,9 +1,10 @@
-"""Finds the jobs that the planner must look at, minute by minute.
+"""Finds the jobs that the planner must look at, minute by minute, in the shards that are its own.
 
 What was read is remembered for seconds, so that a quiet timetable costs a handful of reads however often it is asked;
 the minute that is on is read every time. A cursor stays behind what is still to be done and a while behind now, so that
 nobody wades through what was removed. From time to time all is looked at again, in case a process with a slow clock or
-a long pause listed something behind the cursor.
+a long pause listed something behind the cursor; and so it is when shards come or go, since whoever had them before may
+have died long ago.
 """
 
 from collections.abc import Sequence
@@ -15,16 +16,19 @@ from mainspring.adapters.cassandra.abreast import abreast
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.jobs import Stored
 from mainspring.adapters.cassandra.judging import FORGOTTEN, SLACK, Found, examine
-from mainspring.adapters.cassandra.layout import EVERYTHING, TRAIL, slot_of, slot_start, span_of
-from mainspring.adapters.cassandra.listing import PARTS, Place, entry_of
+from mainspring.adapters.cassandra.layout import EVERYTHING, SHARDS, TRAIL, slot_of, slot_start, span_of
+from mainspring.adapters.cassandra.listing import Place, entry_of
 from mainspring.adapters.cassandra.rows import Span
 from mainspring.adapters.cassandra.tables import TIMETABLE, TIMETABLE_SLOT
 from mainspring.adapters.cassandra.values import number
 
+ALL = frozenset(range(SHARDS))
 PAGE = 100
-MOST_AHEAD = 16
+MOST_AHEAD = 64
 """Places to come that are looked into for the next entry; edits may have left some without any."""
 
+_ABREAST = 4
+"""Places that are looked into at once: more would read more jobs than the planner takes."""
 _REMEMBERED = span_of(timedelta(seconds=5))
 _LINGERING = span_of(timedelta(seconds=2))
 """A minute counts as on for so much longer: clocks differ."""
@@ -54,6 +58,7 @@ class Lookout:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._shards = ALL
         self._cursor = 0
         self._again_at = 0
         self._quiet: dict[Place, int] = {}
@@ -65,11 +70,11 @@ class Lookout:
         self._quiet.clear()
         self._ahead = Sight(0)
 
-    async def look(self, limit: int) -> Sight:
-        """The jobs that are due: all, or else more than *limit* or about as many."""
+    async def look(self, limit: int, shards: frozenset[int]) -> Sight:
+        """The jobs of *shards* that are due: all, or else more than *limit* or about as many."""
         sight = Sight(self._context.now())
-        if sight.now >= self._again_at:
-            self._cursor, self._again_at = 0, sight.now + _AGAIN
+        if sight.now >= self._again_at or shards != self._shards:
+            self._shards, self._cursor, self._again_at = shards, 0, sight.now + _AGAIN
             self.forget()
         await self._look_at_due(sight, limit)
         if not sight.more:
@@ -84,8 +89,8 @@ class Lookout:
         )
         while not sight.more:
             places = await self._directory(span, PAGE)
-            for start in range(0, len(places), PARTS):
-                await self._examine(places[start : start + PARTS], sight, limit, progress)
+            for start in range(0, len(places), _ABREAST):
+                await self._examine(places[start : start + _ABREAST], sight, limit, progress)
                 if sight.more:
                     break
             if len(places) < PAGE:
@@ -97,7 +102,7 @@ class Lookout:
 
     async def _examine(self, places: Sequence[Place], sight: Sight, limit: int, progress: "_Progress") -> None:
         loud = [place for place in places if not self._is_quiet(place, sight.now)]
-        look = partial(examine, self._context, since=self._cursor, now=sight.now, enough=limit // PARTS)
+        look = partial(self._look_into, sight=sight, limit=limit, progress=progress)
         for place, found in zip(loud, await abreast(look, loud), strict=True):
             sight.jobs += found.jobs
             sight.more = sight.more or found.more or len(sight.jobs) > limit
@@ -105,6 +110,13 @@ class Lookout:
             progress.take(place, found)
             if not found.jobs:
                 self._quiet[place] = sight.now
+
+    async def _look_into(self, place: Place, *, sight: Sight, limit: int, progress: "_Progress") -> Found:
+        if place.part in self._shards:
+            return await examine(self._context, place, since=self._cursor, now=sight.now, enough=limit // _ABREAST)
+        # Not ours to fire; but whoever finds that the first places are all done with clears the directory of them.
+        over = progress.unbroken and _end(place) <= progress.forgotten
+        return Found(empty=over and not await self._context.rows.slice(TIMETABLE, place.partition, limit=1))
 
     def _is_quiet(self, place: Place, now: int) -> bool:
         seen_at = self._quiet.get(place)
@@ -119,7 +131,7 @@ class Lookout:
     async def _first_ahead(self, now: int) -> Sight:
         sight = Sight(now)
         places = await self._directory(Span(after=(slot_of(now + SLACK),)), MOST_AHEAD)
-        for place in places:
+        for place in (place for place in places if place.part in self._shards):
             if sight.next_at is not None and sight.next_at < slot_start(place.slot):
                 return sight
             for row in await self._context.rows.slice(TIMETABLE, place.partition, limit=1):

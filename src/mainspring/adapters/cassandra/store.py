@@ -12,6 +12,7 @@ from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.cql import CqlRows
 from mainspring.adapters.cassandra.driver import Driver
 from mainspring.adapters.cassandra.keys import CassandraKeys
+from mainspring.adapters.cassandra.layout import SHARDS
 from mainspring.adapters.cassandra.locks import CassandraLocks
 from mainspring.adapters.cassandra.migrate import open_driver
 from mainspring.adapters.cassandra.output import CassandraOutput
@@ -28,6 +29,7 @@ from mainspring.ports.time import Clock, Random
 class CassandraStore:
     """Durable on a quorum before it answers; any number of processes on any number of machines share it."""
 
+    shards = SHARDS
     transactions = None
 
     def __init__(self, context: Context, *, schema: int = SCHEMA, driver: Driver | None = None) -> None:

@@ -16,7 +16,7 @@ from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.firing import fire
 from mainspring.adapters.cassandra.jobs import Stored
 from mainspring.adapters.cassandra.layout import instant
-from mainspring.adapters.cassandra.lookout import Lookout, Sight
+from mainspring.adapters.cassandra.lookout import ALL, Lookout, Sight
 from mainspring.adapters.cassandra.records import state_of
 from mainspring.adapters.cassandra.runs import read
 from mainspring.adapters.cassandra.saving import save
@@ -41,9 +41,9 @@ class CassandraTimetable:
         finally:
             self._lookout.forget()
 
-    async def due(self, limit: int) -> Due:
+    async def due(self, limit: int, shards: frozenset[int] | None = None) -> Due:
         """Active jobs whose wake time has come, longest waiting first."""
-        sight = await self._lookout.look(limit)
+        sight = await self._lookout.look(limit, ALL if shards is None else shards)
         chosen = sorted(sight.jobs, key=_waiting_since)[:limit]
         jobs = await self._with_active_runs([stored.job for stored in chosen])
         return Due(jobs=jobs, now=instant(sight.now), next_in=_next_in(sight))

@@ -26,6 +26,8 @@ from mainspring.ports.time import Random
 class PostgresStore:
     """Durable before it answers; any number of processes on any number of machines share it."""
 
+    shards = 1
+
     def __init__(self, engine: Engine, schema: int) -> None:
         self._engine = engine
         self.schema = schema

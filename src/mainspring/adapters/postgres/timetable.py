@@ -31,7 +31,7 @@ class PostgresTimetable:
         """Edit, pause, resume or delete what was read as *expected*."""
         return await self._engine.write(partial(_save, job=job, expected=expected, skips=skips), Purpose.WRITE)
 
-    async def due(self, limit: int) -> Due:
+    async def due(self, limit: int, shards: frozenset[int] | None = None) -> Due:  # noqa: ARG002 - there is one
         """Active jobs whose wake time has come, longest waiting first."""
         rows = await self._engine.fetch(_SQL["due"], limit, purpose=Purpose.READ)
         now, wait = rows[0][:2]

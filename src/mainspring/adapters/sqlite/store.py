@@ -20,6 +20,8 @@ from mainspring.adapters.sqlite.work import SqliteWork
 class SqliteStore:
     """Durable before it answers; several processes on one machine may share the file."""
 
+    shards = 1
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.timetable = SqliteTimetable(engine)

@@ -32,7 +32,7 @@ class SqliteTimetable:
         """Edit, pause, resume or delete what was read as *expected*."""
         return await self._engine.write(partial(_save, job=job, expected=expected, skips=skips))
 
-    async def due(self, limit: int) -> Due:
+    async def due(self, limit: int, shards: frozenset[int] | None = None) -> Due:  # noqa: ARG002 - there is one
         """Active jobs whose wake time has come, longest waiting first."""
         return await self._engine.read(partial(_due, limit=limit))
 

@@ -33,7 +33,7 @@ class MemoryTimetable:
             self._tables.skip(saved, skip)
         return saved
 
-    async def due(self, limit: int) -> Due:
+    async def due(self, limit: int, shards: frozenset[int] | None = None) -> Due:  # noqa: ARG002 - there is one
         """Active jobs by wake time."""
         now = self._tables.now()
         planned = sorted(

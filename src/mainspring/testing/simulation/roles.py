@@ -70,11 +70,12 @@ async def schedule(process: Process, around: Surroundings) -> None:
     timetable, upkeep, audit = (around.port(process, name) for name in ("timetable", "upkeep", "audit"))
     signals = around.signalling.subscribe(process)
     new = NewSession(role=Role.SCHEDULER, name=process.name, ttl=TTL)
-    membership = Membership(sessions, clock, random, session=new)
+    shards = around.storage.shards
+    membership = Membership(sessions, signals, clock, random, session=new, shards=shards)
     owns = membership.owns
     services = (
         membership,
-        Planner(timetable, signals, clock, random, owns=owns),
+        Planner(timetable, signals, clock, random, owns=owns, shards=shards),
         Ticker(work_port, sessions, signals, clock, random, owns=owns),
         Rescuer(
             sessions=sessions,

@@ -33,6 +33,8 @@ class Storage(Protocol):
     worst_skew: float
     """Seconds by which a process's clock may be wrong before promises are off."""
     leeway: Leeway
+    shards: int
+    """Of the timetable."""
 
     def port(self, process: Process, name: str) -> Any:
         """A port of the store as *process* reaches it."""
@@ -60,6 +62,7 @@ class SqliteStorage:
 
     worst_skew = inf
     leeway = NONE
+    shards = SqliteStore.shards
 
     def __init__(self, universe: Universe, weather: Weather, history: History, clock: StoreClock) -> None:
         self._clock = clock

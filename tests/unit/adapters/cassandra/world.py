@@ -38,9 +38,9 @@ class Process:
     context: Context
     timetable: CassandraTimetable
 
-    async def plan(self) -> None:
-        """What a planner does in one step."""
-        due = await self.timetable.due(100)
+    async def plan(self, shards: frozenset[int] | None = None) -> None:
+        """What a planner of *shards* does in one step."""
+        due = await self.timetable.due(100, shards)
         await self.timetable.fire([plan(item, due.now) for item in due.jobs])
 
 

@@ -34,6 +34,7 @@ class CassandraStorage:
 
     worst_skew = 5.0
     leeway = Leeway(claims_outlive_sessions=TRAIL, letters_follow=True)
+    shards = CassandraStore.shards
 
     def __init__(
         self, universe: Universe, weather: Weather, history: History, clock: StoreClock, random: Random
