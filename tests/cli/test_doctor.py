@@ -1,4 +1,5 @@
 import os
+import re
 import shutil
 import socket
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ from mainspring.cli import local_checks
 from mainspring.cli.cluster_checks import _clock, _workers
 from mainspring.cli.findings import Level
 from mainspring.wiring.settings import Settings
+from servers.ports import free_port
 from tests.cli.commands import Command, serving
 
 
@@ -75,6 +77,36 @@ def test_a_port_that_we_use_is_well(on_store: Command, server_url: str) -> None:
 def test_an_address_that_others_reach_fails_without_keys(on_store: Command) -> None:
     found = levels(on_store, "--host", "0.0.0.0", code=1)  # noqa: S104 - that is the point
     assert found["access"][0] == "fail"
+
+
+def test_a_redis_is_asked_who_it_is(on_store: Command, redis_url: str) -> None:
+    level, text = levels(on_store, "--signals", redis_url, "--members", redis_url)["redis"]
+    assert level == "ok"
+    assert re.search(r"redis://127\.0\.0\.1:\d+/0 answers: (Redis|Valkey) \d", text)
+
+
+def test_without_a_redis_nobody_speaks_of_one(on_store: Command) -> None:
+    assert "redis" not in levels(on_store)
+
+
+def test_a_redis_that_is_away_is_a_warning_because_the_store_serves(on_store: Command) -> None:
+    found = levels(on_store, "--signals", f"redis://127.0.0.1:{free_port()}")
+    assert found["redis"][0] == "warn"
+    assert "doesn't answer" in found["redis"][1]
+    assert found["store"][0] == "ok"
+
+
+def test_a_redis_that_refuses_the_password_fails(on_store: Command, redis_url: str) -> None:
+    found = levels(on_store, "--signals", redis_url.replace("redis://:", "redis://:wrong"), code=1)
+    assert found["redis"][0] == "fail"
+    assert "check user and password" in found["redis"][1]
+    assert "wrong" not in found["redis"][1]
+
+
+def test_a_url_of_no_redis_fails(on_store: Command) -> None:
+    found = levels(on_store, "--signals", "redis://host/first", code=1)
+    assert found["coordination"][0] == "fail"
+    assert "redis://host:6379/0" in found["coordination"][1]
 
 
 def test_a_folder_that_is_a_file_fails(command: Command, tmp_path: Path) -> None:

@@ -49,17 +49,23 @@ def doctor(
 
 
 async def _findings(settings: Settings) -> Sequence["Finding"]:
-    from mainspring.cli import cluster_checks, local_checks, store_checks  # noqa: PLC0415 - imported when it is needed
+    from mainspring.cli import (  # noqa: PLC0415 - imported when it is needed
+        cluster_checks,
+        coordination_checks,
+        local_checks,
+        store_checks,
+    )
     from mainspring.cli.target import missing_file, over  # noqa: PLC0415
     from mainspring.errors import MainspringError  # noqa: PLC0415
     from mainspring.wiring.resources import opened  # noqa: PLC0415
 
-    found = [*local_checks.checked(settings)]
+    found = [*local_checks.checked(settings), *await coordination_checks.checked(settings)]
     missing = missing_file(settings)
     if missing is not None:
         return [*found, store_checks.not_there(missing)]
     try:
-        async with opened(settings) as resources, over(resources) as server:
+        # What is beside the store has been looked at, and nobody has to be woken.
+        async with opened(settings.by_store_alone()) as resources, over(resources) as server:
             found += await store_checks.checked(resources)
             found += await cluster_checks.checked(server)
     except MainspringError as error:

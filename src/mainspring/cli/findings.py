@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mainspring.ports.checkup import Remark
+
 
 class Level(StrEnum):
     """How bad it is."""
@@ -44,3 +46,10 @@ def warn(subject: str, text: str, step: str) -> Finding:
 def fail(subject: str, text: str, step: str) -> Finding:
     """It doesn't work like this."""
     return Finding(subject=subject, level=Level.FAIL, text=text, step=step)
+
+
+def remarked(remark: Remark) -> Finding:
+    """What a store or server says about itself."""
+    if not remark.step:
+        return ok(remark.subject, remark.text)
+    return (fail if remark.endangers else warn)(remark.subject, remark.text, remark.step)

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from mainspring.cli.cluster_checks import SKEW
-from mainspring.cli.findings import Finding, fail, ok, warn
+from mainspring.cli.findings import Finding, fail, ok, remarked, warn
 from mainspring.domain.job import JobState
 from mainspring.errors import ConfigurationError, MainspringError
 from mainspring.ports.sessions import Role
@@ -68,12 +68,7 @@ async def _examined(resources: Resources) -> Sequence[Finding]:
     """What the store says about itself, where it has anything to say."""
     checkup = resources.store.checkup
     remarks = () if checkup is None else await checkup.examine()
-    return [
-        ok(remark.subject, remark.text)
-        if not remark.step
-        else (fail if remark.endangers else warn)(remark.subject, remark.text, remark.step)
-        for remark in remarks
-    ]
+    return [remarked(remark) for remark in remarks]
 
 
 async def _schedulers(resources: Resources) -> Finding:

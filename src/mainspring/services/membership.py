@@ -8,6 +8,7 @@ import structlog
 from mainspring.domain.ids import SessionId
 from mainspring.domain.rendezvous import owner
 from mainspring.errors import SessionLost, StoreError
+from mainspring.ports.leadership import Leadership
 from mainspring.ports.sessions import News, NewSession, Role, Sessions
 from mainspring.ports.signals import TIMETABLE, Signals
 from mainspring.ports.time import Clock, Random
@@ -21,7 +22,10 @@ _log = structlog.get_logger()
 
 
 class Membership:
-    """Keeps one session alive, opens another when it was lost, and closes it at the end."""
+    """Keeps one session alive, opens another when it was lost, and closes it at the end.
+
+    With *leadership*, all work is the leader's. Without, or while it doesn't say who leads, the live share it.
+    """
 
     def __init__(
         self,
@@ -32,8 +36,10 @@ class Membership:
         *,
         session: NewSession,
         shards: int = 1,
+        leadership: Leadership | None = None,
     ) -> None:
         self._sessions = sessions
+        self._leadership = leadership
         self._signals = signals
         self._clock = clock
         self._random = random
@@ -42,12 +48,13 @@ class Membership:
         self._id: SessionId | None = None
         self._beat_at = 0.0
         self._members: tuple[str, ...] = ()
+        self._leader: str | None = None
         self.opened = asyncio.Event()
         """Set once the first session is open."""
 
     def owns(self, work: str) -> bool:
         """Whether *work* falls to this process among those that were alive at the last look."""
-        return owner(work, self._members) == self._new.name
+        return (self._leader or owner(work, self._members)) == self._new.name
 
     async def step(self) -> timedelta:
         """Be alive, and see who else is."""
@@ -55,6 +62,7 @@ class Membership:
             await self._live_on()
         before = self._fired_here()
         self._members = tuple(member.name for member in await self._sessions.live(Role.SCHEDULER))
+        self._leader = await self._elected()
         here = self._fired_here()
         if here != before:
             self._say(len(before), len(here))
@@ -79,6 +87,13 @@ class Membership:
         event = "became leader" if not before else "no longer leader" if not now else "timetable.shared"
         _log.info(event, name=self._new.name, shards=now, of=self._shards)
 
+    async def _elected(self) -> str | None:
+        """Who leads. Nobody follows a leader that the store knows nothing of: it may be dead, or another cluster's."""
+        if self._leadership is None:
+            return None
+        leader = await self._leadership.stand(self._new.name, self._new.ttl)
+        return leader if leader in self._members else None
+
     async def _live_on(self) -> None:
         if self._id is not None and not await self._beat(self._id):
             _log.warning("session.lost", session=self._id, name=self._new.name)
@@ -99,7 +114,9 @@ class Membership:
         """Let others take over at once; if the store can't be told, they will when the session's time is up."""
         if self._id is None:
             return
-        session, self._id, self._members = self._id, None, ()
+        session, self._id, self._members, self._leader = self._id, None, (), None
+        if self._leadership is not None:
+            await self._leadership.resign(self._new.name)
         try:
             await self._sessions.close(session)
         except StoreError as error:

@@ -14,6 +14,9 @@ T = TypeVar("T")
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+STORE = "store"
+"""In place of the URL of something beside the store."""
+
 _YES = frozenset({"1", "true", "yes", "on"})
 _NO = frozenset({"0", "false", "no", "off", ""})
 
@@ -96,6 +99,15 @@ def _read_name(text: str) -> str:
     return text
 
 
+def _read_coordinator(text: str) -> str:
+    url = text.strip()
+    if url.lower() == STORE:
+        return STORE
+    if not url.lower().startswith(("redis://", "rediss://")):
+        raise ValueError(text)
+    return url
+
+
 def _read_switch(text: str) -> bool:
     word = text.strip().lower()
     if word not in _YES | _NO:
@@ -114,6 +126,7 @@ TEXT = Kind(form="a text that isn't empty", read=_read_text)
 SCYLLA_HOSTS = Kind(
     form="hosts with commas between them", read=lambda text: f"scylla://{_read_text(text).replace(' ', '')}/scheduler"
 )
+COORDINATOR = Kind(form=f"{STORE}, or a URL like redis://host:6379/0", read=_read_coordinator)
 NAME = Kind(form="up to 100 letters, digits, '-', '_' and '.'", read=_read_name)
 FOLDER = Kind(form="the path of a folder", read=lambda text: Path(_read_text(text)).expanduser())
 SWITCH = Kind(form="1 or 0, yes or no", read=_read_switch, switch=True)

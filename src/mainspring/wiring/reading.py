@@ -6,7 +6,7 @@ from typing import Any
 
 from mainspring.errors import ConfigurationError
 from mainspring.wiring.kinds import Kind
-from mainspring.wiring.setting import MASK, Setting, settings_of
+from mainspring.wiring.setting import MASK, Setting, settings_of, without_password
 from mainspring.wiring.settings import Settings
 
 
@@ -42,5 +42,5 @@ def _value(known: Setting, origin: str, kind: Kind[Any], text: str) -> Any:
     try:
         return kind.read(text)
     except ValueError:
-        shown = MASK if known.secret else repr(text)
+        shown = MASK if known.secret else repr(without_password(text))
         raise ConfigurationError(f"{origin} is {shown}, but must be {kind.form}") from None

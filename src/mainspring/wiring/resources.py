@@ -10,6 +10,7 @@ from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.ports.work import Work
+from mainspring.wiring.coordination import chosen_exchange
 from mainspring.wiring.measuring import MeasuredStore
 from mainspring.wiring.settings import Settings
 from mainspring.wiring.stores import Store, open_exchange, open_store
@@ -60,7 +61,9 @@ async def opened(settings: Settings, *, service: str | None = None) -> AsyncIter
         tracing = await open_tracing(service, closing) if settings.tracing and service is not None else UNTRACED
         clock, random = SystemClock(), SystemRandom()
         # First, because this is what finds out that a pooler stands before the store.
-        switchboard = Switchboard(await open_exchange(settings.store_url, random=random, closing=closing), closing)
+        of_store = await open_exchange(settings.store_url, random=random, closing=closing)
+        exchange = await chosen_exchange(settings, of_store, random=random, closing=closing)
+        switchboard = Switchboard(exchange, closing)
         opened_store = await open_store(settings.store_url, clock=clock, random=random)
         closing.push_async_callback(opened_store.close)
         measurements = Measurements()

@@ -25,6 +25,7 @@ from mainspring.services.rescuer import Rescuer
 from mainspring.services.ticker import Ticker
 from mainspring.wiring import builtin
 from mainspring.wiring.apps import Application, load_apps, merge
+from mainspring.wiring.coordination import chosen_leadership
 from mainspring.wiring.measuring import MeasuredAttempts
 from mainspring.wiring.network import access_of, check_host, own_names
 from mainspring.wiring.process import Role
@@ -58,6 +59,7 @@ async def scheduler_roles(resources: Resources) -> list[Role]:
             pid=os.getpid(),
         ),
         shards=store.shards,
+        leadership=await chosen_leadership(settings, random=random, closing=resources.closing),
     )
     owns = membership.owns
     resources.readiness.append(membership.opened.is_set)

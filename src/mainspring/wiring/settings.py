@@ -8,13 +8,14 @@ line of `.env` looks like the environment. To add a setting is to add an entry h
 
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
 from mainspring.api.access import GivenKey
 from mainspring.api.requests import MAX_RETRIES
 from mainspring.wiring.kinds import (
+    COORDINATOR,
     FOLDER,
     MILLISECONDS,
     NAME,
@@ -23,6 +24,7 @@ from mainspring.wiring.kinds import (
     PORT,
     SCYLLA_HOSTS,
     SECONDS,
+    STORE,
     SWITCH,
     TEXT,
     WEEKS,
@@ -51,6 +53,22 @@ class Settings:
         "URL of the store: sqlite:///file, postgresql://host/database or cassandra://host/keyspace; "
         "sqlite:///<data>/mainspring.db unless given.",
         aliases={"DATABASE_URL": TEXT, "SCYLLA_HOSTS": SCYLLA_HOSTS},
+    )
+    signals: str = setting(
+        Part.STORE,
+        COORDINATOR,
+        STORE,
+        "SIGNALS",
+        "What wakes processes: store, or redis://host:6379/0, which wakes those on Cassandra sooner.",
+        aliases={"REDIS_URL": COORDINATOR},
+    )
+    members: str = setting(
+        Part.SCHEDULER,
+        COORDINATOR,
+        STORE,
+        "MEMBERS",
+        "What says who leads among schedulers: store, where they share the work, or redis://host:6379/0.",
+        aliases={"REDIS_URL": COORDINATOR},
     )
     retention: timedelta = setting(
         Part.SCHEDULER,
@@ -214,6 +232,10 @@ class Settings:
     def shown_store(self) -> str:
         """The store's URL as it may be shown to anybody."""
         return without_password(self.store_url)
+
+    def by_store_alone(self) -> "Settings":
+        """The same, but nothing beside the store is used."""
+        return replace(self, signals=STORE, members=STORE)
 
     def given(self, name: str) -> bool:
         """Whether somebody set it, be it to its default."""

@@ -1,3 +1,4 @@
+from collections import Counter
 from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
@@ -55,6 +56,7 @@ DOCUMENTED: dict[str, tuple[str, str, Any]] = {
     "PORT": ("9999", "ports", (9999,)),
     "DATABASE_URL": ("postgresql://db/x", "store", "postgresql://db/x"),
     "SCYLLA_HOSTS": ("one, two:9043", "store", "scylla://one,two:9043/scheduler"),
+    "REDIS_URL": ("redis://cache:6379/1", "members", "redis://cache:6379/1"),
     "SCHEDULER_INSTANCE_ID": ("scheduler-1", "scheduler_name", "scheduler-1"),
     "LEADER_LOCK_TTL": ("30", "scheduler_ttl", timedelta(seconds=30)),
     "SCAN_INTERVAL_MS": ("1500", "scan_interval", timedelta(seconds=1.5)),
@@ -62,7 +64,7 @@ DOCUMENTED: dict[str, tuple[str, str, Any]] = {
     "MAX_CONCURRENT_JOBS": ("5", "concurrency", 5),
     "VISIBILITY_TIMEOUT_MS": ("300000", "worker_ttl", timedelta(minutes=5)),
 }
-"""Variables of the five documents that need nothing but a store."""
+"""Variables of the five documents."""
 
 
 @pytest.mark.parametrize("variable", DOCUMENTED)
@@ -73,6 +75,15 @@ def test_each_documented_variable_means_a_setting(variable: str) -> None:
         (read(dotenv={variable: text}), f"{variable} in .env"),
     ):
         assert (getattr(settings, name), settings.origins[name]) == (value, origin)
+
+
+def test_one_url_of_redis_means_both_wake_ups_and_the_lead_unless_one_is_said_otherwise() -> None:
+    """S4-67."""
+    settings = read(REDIS_URL="rediss://cache/1", MAINSPRING_SIGNALS="Store")
+    assert (settings.signals, settings.members) == ("store", "rediss://cache/1")
+    assert read(REDIS_URL="redis://cache").signals == "redis://cache"
+    alone = settings.by_store_alone()
+    assert (alone.signals, alone.members) == ("store", "store")
 
 
 @pytest.mark.parametrize(
@@ -113,6 +124,7 @@ def test_an_empty_variable_is_not_set() -> None:
         ("MAINSPRING_WEBHOOK_ALLOW", "10.0.0.0/99", "a network like"),
         ("MAINSPRING_WORKER_NAME", "a/b", "letters, digits"),
         ("MAINSPRING_STORE", "  ", "a text that isn't empty"),
+        ("MAINSPRING_MEMBERS", "postgresql://db/x", "store, or a URL like redis://host:6379/0"),
     ],
 )
 def test_a_bad_value_is_an_error_that_names_the_variable_and_the_form(variable: str, text: str, message: str) -> None:
@@ -133,6 +145,12 @@ def test_secrets_are_shown_to_nobody() -> None:
     assert word not in repr(settings)
     assert "postgresql://me:***@db/x" in repr(settings)
     assert settings.webhook_secret == word
+
+
+def test_the_password_of_a_url_that_is_refused_is_not_shown() -> None:
+    with pytest.raises(ConfigurationError, match=r"REDIS_URL is 'redsi://:\*\*\*@cache'") as refused:
+        read(REDIS_URL="redsi://:hunter2@cache")
+    assert "hunter2" not in str(refused.value)
 
 
 def test_several_values_are_separated_by_commas() -> None:
@@ -156,9 +174,9 @@ def test_each_setting_has_a_variable_of_its_own_a_flag_and_a_help_that_is_a_sent
 
 def test_no_flag_and_no_variable_means_two_settings() -> None:
     flags = [known.flag for known in TABLE]
-    variables = [variable for known in TABLE for variable in known.variables]
+    variables = Counter(variable for known in TABLE for variable in known.variables)
     assert len(set(flags)) == len(flags)
-    assert len(set(variables)) == len(variables)
+    assert [variable for variable, uses in variables.items() if uses > 1] == ["REDIS_URL"], "which is for all it can do"
 
 
 def test_dotenv_reads_what_shells_and_compose_files_do(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
 def client(address: Address, name: str, answer: float) -> Redis:
     """A client that connects when it is first used; *name* is how administrators see it in CLIENT LIST."""
     try:
-        return Redis.from_url(
+        created = Redis.from_url(
             address.url,
             client_name=name,
             socket_timeout=answer,
@@ -26,8 +26,11 @@ def client(address: Address, name: str, answer: float) -> Redis:
             # The older protocol, which servers of every version speak: nothing here needs the newer one.
             protocol=2,
         )
+        # Connects to nothing, but looks at all options.
+        created.connection_pool.make_connection()  # type: ignore[no-untyped-call]  # the driver's types end here
     except (TypeError, ValueError) as error:
         raise ConfigurationError(f"{address.shown} can't be used: {error}") from error
+    return created
 
 
 def refused(address: Address, error: BaseException) -> ConfigurationError:
