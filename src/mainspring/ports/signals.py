@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol
 
-from mainspring.domain.ids import Lane
+from mainspring.domain.ids import Lane, SessionId
 
 TIMETABLE = "timetable"
 """A standing job was added or changed."""
@@ -13,6 +13,11 @@ TIMETABLE = "timetable"
 def lane_topic(lane: Lane) -> str:
     """The topic that says that a lane has work."""
     return f"work/{lane}"
+
+
+def session_topic(session: SessionId) -> str:
+    """The topic that says that something is wished of a session."""
+    return f"session/{session}"
 
 
 class Signals(Protocol):

@@ -102,7 +102,7 @@ class Claims:
         while True:
             lagging = executor.settler.backlog >= _MOST_BATCHES_UNSETTLED * max(self._wanted, 1)
             room = self.room
-            if self.session is not None and room and not lagging and not self.held_up:
+            if self.session is not None and room and not (lagging or self.held_up or executor.draining):
                 return self.session, room
             executor.changed.clear()
             await executor.changed.wait()

@@ -27,6 +27,7 @@ from mainspring.worker.settling import Settler
 from mainspring.worker.tracing import caller_for
 
 UNKNOWN_HANDLER_DELAY = timedelta(seconds=5)
+DRAINING = "the worker was asked to drain"
 _OWN_TIMER_BELOW = 1.0
 _TAKES_CONTEXT = 2
 
@@ -66,6 +67,8 @@ class Executor:
         """Decided, but still in their slots; by identity."""
         self.closing = False
         """Set when nothing more is to be started."""
+        self.draining = False
+        """Set while nothing more is to be taken."""
         self.finished = 0
         """How many executions have ended by themselves; with `busy_seconds`, for measuring the rate."""
         self._busy_seconds = 0.0
@@ -97,6 +100,8 @@ class Executor:
             elif self._registry.find(attempt.task.handler) is None:
                 reason = f"the handler {attempt.task.handler!r} isn't registered here"
                 self.settler.report(attempt, HandedBack(delay=UNKNOWN_HANDLER_DELAY, reason=reason))
+            elif self.draining:
+                self.settler.report(attempt, HandedBack(reason=DRAINING))
             else:
                 self.waiting.append(attempt)
         self.busy.set()
@@ -117,6 +122,17 @@ class Executor:
         """Give back everything that hasn't started; no attempt is charged."""
         while self.waiting:
             self.settler.report(self.waiting.popleft(), HandedBack(reason=reason))
+
+    def begin_draining(self) -> None:
+        """Take nothing more, give back what hasn't started; what executes may end."""
+        self.draining = True
+        self.hand_back_waiting(DRAINING)
+        self.soon()
+
+    def end_draining(self) -> None:
+        """Take work again, at once."""
+        self.draining = False
+        self.changed.set()
 
     def drop_waiting(self, runs: Sequence[tuple[RunId, Fence]]) -> None:
         """Forget runs that haven't started and aren't ours any more."""

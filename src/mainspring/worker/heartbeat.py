@@ -10,6 +10,7 @@ import threading
 import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 
 import structlog
@@ -42,13 +43,13 @@ class Heartbeat:
         settings: WorkerSettings,
         ports: WorkerPorts,
         *,
-        executing: Callable[[], int],
+        news: Callable[[], News],
         told: Told,
         busy: Callable[[bool], None],
     ) -> None:
         self._ports = ports
         self._clock = ports.clock
-        self._executing = executing
+        self._news = news
         self._told = told
         self._busy = busy
         self._interval = settings.ttl / BEATS_PER_TTL
@@ -56,6 +57,7 @@ class Heartbeat:
         self._thread = threading.get_ident()
         self._aside: Aside | None = None
         self._due_at = 0.0
+        self._hasty = False
         self._asked_at: float | None = None
         self._answered = True
         self._is_busy = False
@@ -67,6 +69,10 @@ class Heartbeat:
         """Begin to beat."""
         self._due_at = self._clock.monotonic() + self._interval.total_seconds()
         self._aside = self._ports.tasks.aside(self._main)
+
+    def hasten(self) -> None:
+        """Beat with the next tick: there is something to tell, or to hear."""
+        self._hasty = True
 
     async def stop(self) -> None:
         """End it and wait until it has ended."""
@@ -87,7 +93,8 @@ class Heartbeat:
             left = timedelta(seconds=self._due_at - self._clock.monotonic())
             await self._clock.sleep(max(min(TICK, left), _MOMENT))
             self._watch()
-            if self._clock.monotonic() >= self._due_at:
+            if self._hasty or self._clock.monotonic() >= self._due_at:
+                self._hasty = False
                 await self._beat(sessions)
 
     async def _beat(self, sessions: Sessions) -> None:
@@ -96,7 +103,7 @@ class Heartbeat:
         if session is None:
             return
         try:
-            heard = await sessions.beat(session, News(executing=self._executing(), clock=self._clock.now()))
+            heard = await sessions.beat(session, replace(self._news(), clock=self._clock.now()))
         except StoreError as error:
             # Unknown: tried again with the next tick, because the time is running.
             log.warning("heartbeat.failed", error=str(error))

@@ -1,21 +1,22 @@
 """A worker: recovers, opens a session, claims and executes until it is told to stop, and leaves nothing behind."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 
 from mainspring.domain.ids import SessionId
 from mainspring.errors import StoreError
 from mainspring.ports.journal import Opened
-from mainspring.ports.sessions import Heard, NewSession, Role
+from mainspring.ports.sessions import Heard, News, NewSession, Role
+from mainspring.ports.signals import session_topic
 from mainspring.worker.backoff import Backoff
 from mainspring.worker.claims import Claims
 from mainspring.worker.drain import Drain
 from mainspring.worker.executing import Executor
-from mainspring.worker.heartbeat import Heartbeat
+from mainspring.worker.heartbeat import BEATS_PER_TTL, Heartbeat
 from mainspring.worker.holdings import Holdings
 from mainspring.worker.notebook import Notebook
 from mainspring.worker.printing import Printer
@@ -23,6 +24,7 @@ from mainspring.worker.reaper import Reaper
 from mainspring.worker.recovery import Recovery, insist
 from mainspring.worker.registry import DEFAULT, Registry
 from mainspring.worker.settings import Ended, WorkerPorts, WorkerSettings
+from mainspring.worker.standby import Standby
 from mainspring.worker.waiting import unless
 
 log = structlog.get_logger("mainspring.worker")
@@ -50,9 +52,9 @@ class Worker:
 
     async def _begin(self) -> SessionId:
         await Recovery(self._ports).run()
-        return await self._open()
+        return await self._open(draining=False)
 
-    async def _open(self) -> SessionId:
+    async def _open(self, *, draining: bool) -> SessionId:
         settings = self._settings
         new = NewSession(
             role=Role.WORKER,
@@ -62,6 +64,7 @@ class Worker:
             pid=settings.pid,
             capacity=settings.concurrency,
             handlers=self._registry.names(),
+            draining=draining,
         )
         backoff = Backoff(self._ports.clock, self._ports.random)
         session = await insist(lambda: self._ports.sessions.open(new), backoff)
@@ -69,6 +72,10 @@ class Worker:
         self.opened.set()
         log.info("session.opened", session=session, worker=settings.name)
         return session
+
+
+class _Open(Protocol):
+    async def __call__(self, *, draining: bool) -> SessionId: ...
 
 
 class _Shift:
@@ -80,7 +87,7 @@ class _Shift:
         settings: WorkerSettings,
         registry: Registry,
         notebook: Notebook,
-        open_session: Callable[[], Awaitable[SessionId]],
+        open_session: _Open,
     ) -> None:
         self._ports = ports
         self._settings = settings
@@ -92,9 +99,8 @@ class _Shift:
         self._claims = Claims(settings, ports, registry, self._executor, session_lost=self._lost)
         self._reaper = Reaper(settings, ports.clock, self._executor, self._claims)
         self._holdings = Holdings(ports.sessions, self._executor, self._claims)
-        self._heartbeat = Heartbeat(
-            settings, ports, executing=lambda: len(self._executor.executing), told=self._hear, busy=self._hold_up
-        )
+        self._heartbeat = Heartbeat(settings, ports, news=self._news, told=self._hear, busy=self._hold_up)
+        self._standby = Standby(self._executor, self._claims, self._heartbeat.hasten)
         self._session: SessionId | None = None
         self._services: list[asyncio.Task[None]] = []
         self._ending = asyncio.Event()
@@ -104,7 +110,7 @@ class _Shift:
         """Work, drain, close."""
         self._serve(session)
         claiming = self._start(self._claims.run())
-        for service in (self._executor.settler.run(), self._printer.run(), self._reaper.run()):
+        for service in (self._executor.settler.run(), self._printer.run(), self._reaper.run(), self._listen()):
             self._start(service)
         self._start(self._end_with(stop))
         self._start(self._end_with(self._reaper.slots_lost))
@@ -128,6 +134,13 @@ class _Shift:
         self._services.append(task)
         return task
 
+    async def _listen(self) -> None:
+        """Ask the store at once when it was told something for us; without a signal the next heartbeat does."""
+        while True:
+            topics = [] if self._session is None else [session_topic(self._session)]
+            if await self._ports.signals.wait(topics, self._settings.ttl / BEATS_PER_TTL):
+                self._heartbeat.hasten()
+
     async def _end_with(self, event: asyncio.Event) -> None:
         await event.wait()
         self._ending.set()
@@ -144,12 +157,18 @@ class _Shift:
         self._claims.held_up = busy
         self._loop.call_soon_threadsafe(self._executor.changed.set)
 
+    def _news(self) -> News:
+        return News(executing=len(self._executor.executing), drained=self._standby.drained)
+
     def _hear(self, session: SessionId, heard: Heard | None, asked_at: float) -> None:
         if session != self._session:
             return
         if heard is None:
             self._lost(session)
-        elif strays := self._holdings.hear(heard, asked_at):
+            return
+        if self._standby.hear(heard):
+            self._start(self._standby.watch())
+        if strays := self._holdings.hear(heard, asked_at):
             self._start(self._holdings.take_up(session, strays))
 
     def _lost(self, session: SessionId) -> None:
@@ -165,7 +184,7 @@ class _Shift:
             self._start(self._reopen())
 
     async def _reopen(self) -> None:
-        session = await self._open_session()
+        session = await self._open_session(draining=self._executor.draining)
         self._notebook.rewrite(session, (), self._executor.settler.unsettled)
         self._serve(session)
 

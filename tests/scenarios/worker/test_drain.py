@@ -34,19 +34,22 @@ async def test_executing_runs_may_end_while_nothing_new_is_claimed() -> None:
 @leaping
 async def test_what_has_not_started_is_handed_back_at_once_and_free_of_charge() -> None:
     bench = Bench()
-    unblocked = asyncio.Event()
+    slots, unblocked = asyncio.Barrier(9), asyncio.Event()
 
     @bench.registry.handler("work")
     async def work(payload: Any) -> None:
-        await (unblocked.wait() if payload else bench.clock.sleep(timedelta(milliseconds=1)))
+        if not payload:
+            await bench.clock.sleep(timedelta(milliseconds=1))
+            return
+        await slots.wait()
+        await unblocked.wait()
 
     bench.store.delays["claim"] = timedelta(milliseconds=5)
     for _ in range(4000):
         bench.store.submit(payload=b"false")
     blocked = [bench.store.submit(payload=b"true") for _ in range(200)]
     worker = bench.start(concurrency=8)
-    await bench.store.until(lambda: not bench.store.waiting)
-    await asyncio.sleep(0.01)
+    await slots.wait()
     bench.stop.set()
     handed_back = "the worker was shut down before it began"
     await bench.store.until(lambda: any(each.reason == handed_back for each in bench.store.verdicts))

@@ -34,6 +34,8 @@ class FakeStore:
         self.closed: list[SessionId] = []
         self.beats: list[News] = []
         self.flagged: set[RunId] = set()
+        self.draining = False
+        """What is wished of every session."""
         self.unseen: set[RunId] = set()
         """Left out of the answers to heartbeats."""
         self.outputs: list[Printed] = []
@@ -45,6 +47,8 @@ class FakeStore:
         """How many calls of the verb do their work but never answer."""
         self.delays: dict[str, timedelta] = {}
         self.notified = asyncio.Event()
+        self.summoned = asyncio.Event()
+        """Set when something is wished of a session."""
         self.changed = asyncio.Event()
         self._next_id = 0
 
@@ -157,7 +161,7 @@ class FakeStore:
         if by not in self.alive:
             return None
         held = {run_id: self.runs[run_id].fence for run_id in self._held_by(by) if run_id not in self.unseen}
-        return Heard(held=held, cancelling=frozenset(self.flagged & held.keys()))
+        return Heard(held=held, cancelling=frozenset(self.flagged & held.keys()), draining=self.draining)
 
     async def close(self, by: SessionId) -> None:
         await self._call("close")
@@ -178,13 +182,14 @@ class FakeStore:
     async def notify(self, _: Sequence[str]) -> None:
         self.notified.set()
 
-    async def wait(self, _: Sequence[str], at_most: timedelta) -> bool:
+    async def wait(self, topics: Sequence[str], at_most: timedelta) -> bool:
+        signal = self.notified if any(topic.startswith("work/") for topic in topics) else self.summoned
         try:
             async with asyncio.timeout(at_most.total_seconds()):
-                await self.notified.wait()
+                await signal.wait()
         except TimeoutError:
             return False
-        self.notified.clear()
+        signal.clear()
         return True
 
     # Output
