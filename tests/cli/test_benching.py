@@ -80,10 +80,6 @@ class Crowd:
         """Whether it was an odd one."""
         return bool(lock.fence % 2)
 
-    async def find(self, name: str) -> Lock | None:
-        """Nobody does."""
-        raise NotImplementedError
-
 
 @pytest.mark.parametrize(("fences", "sound"), [((1, 2, 5), True), ((1, 3, 3), False), ((2, 4, 3), False)])
 async def test_fences_that_come_twice_or_shrink_are_noticed(fences: tuple[int, ...], sound: bool) -> None:

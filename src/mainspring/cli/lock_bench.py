@@ -9,7 +9,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 from mainspring.errors import StoreError
-from mainspring.ports.locks import Lock, Locks
+from mainspring.ports.locks import Leases, Lock
 
 MILLISECOND = 1_000
 
@@ -58,7 +58,7 @@ class Measured:
         return all(one < other for fences in self.fences.values() for one, other in pairwise(fences))
 
 
-async def measure(locks: Locks, terms: Terms) -> Measured:
+async def measure(locks: Leases, terms: Terms) -> Measured:
     """Let all holders go to work, and add up what they saw."""
     measured = Measured()
     begun_at = time.monotonic()
@@ -68,7 +68,7 @@ async def measure(locks: Locks, terms: Terms) -> Measured:
     return measured
 
 
-async def _take_turns(locks: Locks, terms: Terms, number: int, measured: Measured, until: float) -> None:
+async def _take_turns(locks: Leases, terms: Terms, number: int, measured: Measured, until: float) -> None:
     """One holder: takes one lock after the other, notes the fence while it holds it, and gives it back."""
     turn = number
     while time.monotonic() < until:
@@ -79,7 +79,7 @@ async def _take_turns(locks: Locks, terms: Terms, number: int, measured: Measure
         turn += 1
 
 
-async def _turn(locks: Locks, name: str, holder: str, ttl: timedelta, measured: Measured) -> None:
+async def _turn(locks: Leases, name: str, holder: str, ttl: timedelta, measured: Measured) -> None:
     asked_at = time.perf_counter()
     got = await locks.acquire(name, holder, ttl)
     answered_at = time.perf_counter()

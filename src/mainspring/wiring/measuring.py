@@ -17,7 +17,7 @@ from mainspring.ports.blobs import Blobs
 from mainspring.ports.changes import Changes
 from mainspring.ports.checkup import Checkup
 from mainspring.ports.keys import Keys
-from mainspring.ports.locks import HeldBy, Lock, Locks
+from mainspring.ports.locks import Bookmark, HeldBy, HeldPage, Lock, Locks
 from mainspring.ports.observing import OUTCOME_WORDS
 from mainspring.ports.output import Output
 from mainspring.ports.sessions import Sessions
@@ -147,6 +147,10 @@ class MeasuredLocks:
     async def find(self, name: str) -> Lock | None:
         """As `Locks.find`."""
         return await self._locks.find(name)
+
+    async def held(self, owner: str, *, after: Bookmark | None = None, limit: int) -> HeldPage:
+        """As `Locks.held`."""
+        return await self._locks.held(owner, after=after, limit=limit)
 
 
 class MeasuredBlobs:

@@ -13,7 +13,7 @@ import structlog
 from mainspring.domain.ids import Fence, JobId, RunId
 from mainspring.domain.run import Attempt
 from mainspring.errors import ConfigurationError
-from mainspring.ports.locks import Lock, Locks, owned
+from mainspring.ports.locks import Leases, Lock, owned
 from mainspring.ports.output import Printed
 from mainspring.ports.time import Clock
 from mainspring.ports.transactions import Transactions
@@ -31,7 +31,7 @@ _guard = threading.Lock()
 class Toolbox:
     """What all contexts of a worker share."""
 
-    locks: Locks | None = None
+    locks: Leases | None = None
     clock: Clock | None = None
     transactions: Transactions | None = None
     printed: Callable[["Context"], None] | None = None

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 from mainspring.errors import Conflict, StoreError
-from mainspring.ports.locks import HeldBy, Lock, Locks
+from mainspring.ports.locks import HeldBy, Leases, Lock
 from mainspring.ports.time import Clock
 
 LOOK_AGAIN = timedelta(seconds=1)
@@ -24,7 +24,7 @@ class LockLost(Conflict):
 
 @asynccontextmanager
 async def lease(
-    locks: Locks, clock: Clock, name: str, holder: str, *, ttl: timedelta, wait: timedelta | None
+    locks: Leases, clock: Clock, name: str, holder: str, *, ttl: timedelta, wait: timedelta | None
 ) -> AsyncIterator[Lock]:
     """Hold the lock *name* while the block runs; LockBusy after *wait* (None: never), LockLost if it slips away."""
     asked_at, lock = await _acquire(locks, clock, name, holder, ttl=ttl, wait=wait)
@@ -56,7 +56,7 @@ async def lease(
 
 
 async def _acquire(
-    locks: Locks, clock: Clock, name: str, holder: str, *, ttl: timedelta, wait: timedelta | None
+    locks: Leases, clock: Clock, name: str, holder: str, *, ttl: timedelta, wait: timedelta | None
 ) -> tuple[float, Lock]:
     give_up_at = None if wait is None else clock.monotonic() + wait.total_seconds()
     while True:
@@ -72,7 +72,7 @@ async def _acquire(
         await clock.sleep(pause if left is None else min(pause, left))
 
 
-async def _renew_until_lost(locks: Locks, clock: Clock, lock: Lock, *, ttl: timedelta, valid_until: float) -> None:
+async def _renew_until_lost(locks: Leases, clock: Clock, lock: Lock, *, ttl: timedelta, valid_until: float) -> None:
     while True:
         await clock.sleep(ttl / _RENEWALS_PER_TTL)
         asked_at = clock.monotonic()

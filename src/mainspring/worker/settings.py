@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from mainspring.ports.blobs import Blobs
 from mainspring.ports.journal import Journal
-from mainspring.ports.locks import Locks
+from mainspring.ports.locks import Leases
 from mainspring.ports.observing import Observer, Unobserved
 from mainspring.ports.output import Output
 from mainspring.ports.sessions import Sessions
@@ -51,7 +51,7 @@ class WorkerPorts:
     work: Work
     sessions: Sessions
     signals: Signals
-    locks: Locks
+    locks: Leases
     output: Output
     blobs: Blobs
     journal: Journal

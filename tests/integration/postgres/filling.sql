@@ -28,3 +28,8 @@ FROM generate_series(%(first)s::bigint + 5000000, %(last)s::bigint + 5000000, 10
 INSERT INTO tally (owner, lane, kind, what, amount, ids)
 SELECT 'o', 'lane', 0, 'added', 1, ARRAY[pg_temp.run_id(%(start)s, n)]
 FROM generate_series(%(first)s::bigint, %(last)s, 10) AS n;
+
+-- Locks are never forgotten; a hundred of them are held.
+INSERT INTO lock (name, holder, fence, expires_at)
+SELECT 'l' || n, 'h', 1, now() + CASE WHEN n <= 100 THEN 1 ELSE -1 END * interval '1 day'
+FROM generate_series(%(first)s::bigint, %(last)s) AS n;

@@ -61,6 +61,7 @@ def reads(snapshot: str, known: UUID) -> list[Read]:
         Read("views", "keyed", ("o", "k"), 1),
         Read("views", "dead_keys", (NEWEST, PAGE, *no_filter), 2 * PAGE),
         Read("views", "running", (), 2 * RUNNING),
+        Read("locks", "held", ("", START, "", PAGE), PAGE),
         Read("changes", "ends", (snapshot,), 2 * CHANGED + 2),
         Read("changes", "changed", (snapshot,), 6 * CHANGED),
         Read("changes", "watched", (snapshot, [JOB, known], PAGE), 6 * CHANGED),

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from mainspring.adapters.cassandra import held_locks
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.layout import instant, micros
 from mainspring.adapters.cassandra.rows import Change, Row, UnknownOutcome
 from mainspring.adapters.cassandra.tables import LOCK
 from mainspring.adapters.cassandra.values import number, text
 from mainspring.domain.ids import Fence
-from mainspring.ports.locks import HeldBy, Lock
+from mainspring.ports.locks import Bookmark, HeldBy, HeldPage, Lock
 
 SKEW = timedelta(seconds=1)
 """How far the clocks of two processes may lie apart."""
@@ -57,6 +58,7 @@ class CassandraLocks:
                 return HeldBy(holder=seen.holder or "", remaining=left)
             fence = seen.fence if left > timedelta(0) else seen.fence + 1
             lock = Lock(name=name, holder=holder, fence=Fence(fence), expires_at=now + ttl)
+            await held_locks.enlist(self._rows, lock)
             found = await self._write(lock, seen)
             if found is None:
                 return lock
@@ -67,6 +69,7 @@ class CassandraLocks:
         seen = await self._read(lock.name)
         while self._holds(lock, seen):
             kept = Lock(name=lock.name, holder=lock.holder, fence=lock.fence, expires_at=self._clock.now() + ttl)
+            await held_locks.enlist(self._rows, kept)
             found = await self._write(kept, seen)
             if found is None:
                 return kept
@@ -90,6 +93,12 @@ class CassandraLocks:
         if seen.holder is None or seen.ends_at() <= self._clock.now():
             return None
         return Lock(name=name, holder=seen.holder, fence=Fence(seen.fence), expires_at=seen.ends_at())
+
+    async def held(self, owner: str, *, after: Bookmark | None = None, limit: int) -> HeldPage:
+        """Locks that are held now, those first that end first."""
+        now = Bookmark(expires_at=self._clock.now(), name="")
+        begins = now if after is None or after.expires_at < now.expires_at else after
+        return await held_locks.held(self._rows, self.find, owner, begins=begins, limit=limit)
 
     def _holds(self, lock: Lock, seen: _Seen) -> bool:
         return (seen.holder, seen.fence) == (lock.holder, lock.fence) and seen.ends_at() > self._clock.now()

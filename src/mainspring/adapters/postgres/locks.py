@@ -1,13 +1,14 @@
 """The Locks port on PostgreSQL."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from mainspring.adapters.postgres.engine import Engine
 from mainspring.adapters.postgres.statements import load
 from mainspring.domain.ids import Fence
-from mainspring.ports.locks import HeldBy, Lock
+from mainspring.ports.locks import Bookmark, HeldBy, HeldPage, Lock, owned
 
 _SQL = load("locks")
+_BEGINNING = Bookmark(expires_at=datetime(1970, 1, 1, tzinfo=UTC), name="")
 
 
 class PostgresLocks:
@@ -43,3 +44,9 @@ class PostgresLocks:
             return None
         holder, fence, expires_at = row
         return Lock(name=name, holder=holder, fence=Fence(fence), expires_at=expires_at)
+
+    async def held(self, owner: str, *, after: Bookmark | None = None, limit: int) -> HeldPage:
+        """Locks that are held now, those first that end first."""
+        begins = after or _BEGINNING
+        rows = await self._engine.fetch(_SQL["held"], owned(owner, ""), begins.expires_at, begins.name, limit + 1)
+        return HeldPage.of([Lock(**{**row, "fence": Fence(row["fence"])}) for row in rows], limit)

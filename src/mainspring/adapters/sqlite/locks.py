@@ -1,16 +1,17 @@
 """The Locks port on SQLite."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from mainspring.adapters.sqlite.engine import Engine, Transaction
-from mainspring.adapters.sqlite.rows import micros, to_instant
+from mainspring.adapters.sqlite.rows import micros, to_instant, to_micros
 from mainspring.adapters.sqlite.statements import load
 from mainspring.domain.ids import Fence
-from mainspring.ports.locks import HeldBy, Lock
+from mainspring.ports.locks import Bookmark, HeldBy, HeldPage, Lock, owned
 
 _SQL = load("locks")
+_BEGINNING = Bookmark(expires_at=datetime(1970, 1, 1, tzinfo=UTC), name="")
 
 
 class SqliteLocks:
@@ -34,6 +35,10 @@ class SqliteLocks:
     async def find(self, name: str) -> Lock | None:
         """The lock as it is held now."""
         return await self._engine.read(partial(_find, name=name))
+
+    async def held(self, owner: str, *, after: Bookmark | None = None, limit: int) -> HeldPage:
+        """Locks that are held now, those first that end first."""
+        return await self._engine.read(partial(_held, owner=owner, after=after or _BEGINNING, limit=limit))
 
 
 def _find(transaction: Transaction, name: str) -> Lock | None:
@@ -68,3 +73,13 @@ def _renew(transaction: Transaction, lock: Lock, ttl: timedelta) -> Lock | None:
 def _release(transaction: Transaction, lock: Lock) -> bool:
     transaction.execute(_SQL["release"], lock.name, lock.holder, lock.fence, transaction.now)
     return transaction.changes() > 0
+
+
+def _held(transaction: Transaction, owner: str, after: Bookmark, limit: int) -> HeldPage:
+    begins = to_micros(after.expires_at)
+    rows = transaction.value(_SQL["held"], owned(owner, ""), transaction.now, begins, after.name, limit + 1)
+    return HeldPage.of([_lock(*row) for row in json.loads(rows)], limit)
+
+
+def _lock(name: str, holder: str, fence: int, expires_at: int) -> Lock:
+    return Lock(name=name, holder=holder, fence=Fence(fence), expires_at=to_instant(expires_at))

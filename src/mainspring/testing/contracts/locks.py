@@ -10,17 +10,11 @@ from mainspring.domain.ids import Fence
 from mainspring.ports.locks import HeldBy, Lock, Locks
 from mainspring.testing.clock import Time
 from mainspring.testing.contracts.base import LONGER, SHORT, Store, StoreContract
+from mainspring.testing.contracts.held_locks import HeldLocksContract, taken
 from mainspring.testing.factories import LONG
 
 
-async def taken(locks: Locks, name: str, holder: str, ttl: timedelta = LONG) -> Lock:
-    """Acquire a lock that is free."""
-    lock = await locks.acquire(name, holder, ttl)
-    assert isinstance(lock, Lock)
-    return lock
-
-
-class LocksContract(StoreContract):
+class LocksContract(HeldLocksContract, StoreContract):
     """All that is asked of `Locks`; an adapter without a store gives `locks` and `second_locks`."""
 
     @pytest.fixture

@@ -1,9 +1,9 @@
 """Named leases whose fences grow for ever."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from mainspring.domain.ids import Fence
-from mainspring.ports.locks import HeldBy, Lock
+from mainspring.ports.locks import Bookmark, HeldBy, HeldPage, Lock, owner_of
 from mainspring.testing.model.tables import Lease, Tables
 
 
@@ -45,6 +45,14 @@ class MemoryLocks:
         lease = self._tables.leases.get(name)
         return self._lock(name, lease) if lease and lease.expires_at > self._tables.now() else None
 
+    async def held(self, owner: str, *, after: Bookmark | None = None, limit: int) -> HeldPage:
+        """Expired locks are nobody's."""
+        begins = (self._tables.now(), "") if after is None else (after.expires_at, after.name)
+        found = [self._lock(name, lease) for name, lease in self._tables.leases.items() if owner_of(name) == owner]
+        live = (lock for lock in found if lock.expires_at > self._tables.now())
+        later = [lock for lock in live if _place(lock) > begins]
+        return HeldPage.of(sorted(later, key=_place), limit)
+
     def _held(self, lock: Lock) -> Lease | None:
         lease = self._tables.leases.get(lock.name)
         if lease is None or (lease.holder, lease.fence) != (lock.holder, lock.fence):
@@ -53,3 +61,7 @@ class MemoryLocks:
 
     def _lock(self, name: str, lease: Lease) -> Lock:
         return Lock(name=name, holder=lease.holder, fence=lease.fence, expires_at=lease.expires_at)
+
+
+def _place(lock: Lock) -> tuple[datetime, str]:
+    return lock.expires_at, lock.name

@@ -1,12 +1,15 @@
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 from random import Random
 
 import pytest
 
+from mainspring.adapters.cassandra.held_locks import enlist
 from mainspring.adapters.cassandra.locks import SKEW, CassandraLocks
+from mainspring.domain.ids import DEFAULT_OWNER
 from mainspring.ports.locks import HeldBy, Lock
-from tests.unit.adapters.cassandra.faults import Fate
+from tests.unit.adapters.cassandra.faults import Died, Fate
 from tests.unit.adapters.cassandra.world import World
 
 TTL = timedelta(seconds=30)
@@ -72,6 +75,46 @@ async def test_a_holder_need_not_wait_for_itself_nor_anybody_for_what_was_releas
     assert second.fence == first.fence + 1
     assert await locks.release(second)
     assert (await taken(locks, "ben")).fence == second.fence + 1
+
+
+@EVERY_FATE
+async def test_a_lock_whose_answer_was_lost_is_listed(fate: Fate) -> None:
+    world = World()
+    lock = await taken(CassandraLocks(world.process(fates=[fate]).context))
+    assert (await CassandraLocks(world.process().context).held(DEFAULT_OWNER, limit=9)).locks == [lock]
+
+
+@pytest.mark.parametrize("verbs", range(4))
+async def test_a_lock_whose_holder_died_is_listed_for_as_long_as_it_is_held(verbs: int) -> None:
+    world = World()
+    others = CassandraLocks(world.process().context)
+    with suppress(Died):
+        await taken(CassandraLocks(world.process(verbs_left=verbs).context))
+    found = await others.find("door")
+    assert list((await others.held(DEFAULT_OWNER, limit=9)).locks) == ([] if found is None else [found])
+
+
+async def test_a_lock_that_somebody_was_about_to_take_is_not_listed() -> None:
+    world = World()
+    context = world.process().context
+    locks = CassandraLocks(context)
+    lock = await taken(locks)
+    await locks.release(lock)
+    await enlist(context.rows, lock)
+    assert (await locks.held(DEFAULT_OWNER, limit=9)).locks == []
+
+
+async def test_a_lock_behind_many_ends_that_others_never_had_is_on_a_later_page() -> None:
+    world = World()
+    locks = CassandraLocks(world.process().context)
+    lock: Lock | None = await taken(locks)
+    for _ in range(600):
+        world.clock.advance(MOMENT)
+        assert lock is not None
+        lock = await locks.renew(lock, TTL)
+    page = await locks.held(DEFAULT_OWNER, limit=9)
+    assert page.locks == []
+    assert (await locks.held(DEFAULT_OWNER, after=page.next, limit=9)).locks == [lock]
 
 
 @pytest.mark.parametrize("seed", range(30))

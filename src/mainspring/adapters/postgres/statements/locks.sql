@@ -25,3 +25,11 @@ RETURNING expires_at;
 
 -- name: release
 UPDATE lock SET expires_at = now() WHERE name = $1 AND holder = $2 AND fence = $3 AND expires_at > now() RETURNING true;
+
+-- name: held
+-- In the order of the index lock_held, from now or the end of the page before: a page costs what it shows, however many
+-- locks there ever were.
+SELECT name, holder, fence, expires_at FROM lock
+WHERE left(name, position(E'\x1f' IN name)) = $1
+  AND (expires_at, name) > (greatest($2::timestamptz, now()), $3) AND expires_at > now()
+ORDER BY expires_at, name LIMIT $4;

@@ -11,3 +11,13 @@ UPDATE lock SET expires_at = ?4 WHERE name = ?1 AND holder = ?2 AND fence = ?3 A
 
 -- name: release
 UPDATE lock SET expires_at = ?4 WHERE name = ?1 AND holder = ?2 AND fence = ?3 AND expires_at > ?4;
+
+-- name: held
+-- In the order of the index lock_held, from now or the end of the page before: a page costs what it shows, however many
+-- locks there ever were. The plus keeps the planner from beginning at now where it could begin later.
+SELECT json_group_array(json_array(name, holder, fence, expires_at)) FROM (
+    SELECT name, holder, fence, expires_at FROM lock
+    WHERE substr(name, 1, instr(name, char(31))) = ?1
+      AND (expires_at, name) > (max(?2, ?3), ?4) AND +expires_at > ?2
+    ORDER BY expires_at, name LIMIT ?5
+);

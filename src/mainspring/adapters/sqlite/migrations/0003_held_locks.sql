@@ -1,0 +1,5 @@
+-- Programs of schema 1 work on this.
+
+-- An owner's locks by when they end: those that are held are its last ones. The owner is what stands before the
+-- separator, which included; nothing for the locks of nobody in particular.
+CREATE INDEX lock_held ON lock (substr(name, 1, instr(name, char(31))), expires_at, name);
