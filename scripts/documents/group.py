@@ -28,7 +28,8 @@ class Document:
 
 
 NODES = "a cluster of several Cassandra nodes to test with: there is one"
-REDIS, KAFKA, SQS, ETCD, S3 = (f"the {name} adapter" for name in ("Redis", "Kafka", "SQS", "etcd", "S3"))
+QUEUE = "the queue in Redis"
+KAFKA, SQS, ETCD, S3 = (f"the {name} adapter" for name in ("Kafka", "SQS", "etcd", "S3"))
 
 KILL = ("tests/scenarios/kill/test_kill_nine.py",)
 CLUSTER = ("tests/scenarios/kill/test_cluster.py",)

@@ -23,6 +23,7 @@ from tests.docs.blocks import Block, console, matches
 PRINTED_PORT = "8080"
 PRINTED_DATABASE = "postgresql://localhost/app"
 PRINTED_KEYSPACE = "cassandra://localhost/mainspring"
+PRINTED_REDIS = "redis://localhost:6379/0"
 PATIENCE = 60.0
 """Seconds that a console block may take: one that waits for a server that died should say so, not hang."""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import blocks
-from tests.docs.running import PRINTED_DATABASE, PRINTED_KEYSPACE, Reader
+from tests.docs.running import PRINTED_DATABASE, PRINTED_KEYSPACE, PRINTED_REDIS, Reader
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -20,11 +20,13 @@ def test_a_page_does_what_it_prints(page: Path, tmp_path: Path, request: pytest.
 
 
 def store_of(text: str, request: pytest.FixtureRequest) -> tuple[str, str]:
-    """The store that a page prints, and a real one, if the page needs any."""
+    """The store, or what is beside it, that a page prints, and a real one, if the page needs any."""
     if PRINTED_KEYSPACE in text:
         # The tables are there already, so nothing needs to be said about copies.
         url: str = request.getfixturevalue("cassandra_url")
         return PRINTED_KEYSPACE, url.partition("?")[0]
+    if PRINTED_REDIS in text:
+        return PRINTED_REDIS, request.getfixturevalue("redis_url")
     if PRINTED_DATABASE in text:
         return PRINTED_DATABASE, request.getfixturevalue("postgres_url")
     return PRINTED_DATABASE, PRINTED_DATABASE

@@ -148,17 +148,19 @@ async def test_a_redis_that_forgets_dies_and_comes_back_costs_no_moment(
         await assert_each_moment_ran_once(place, store, clock)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "cassandra"])
-async def test_a_worker_wakes_by_redis_alone(
-    request: pytest.FixtureRequest, place: Place, redis_url: str, kind: str
-) -> None:
+@pytest.fixture(params=["sqlite", "cassandra"])
+def quiet(request: pytest.FixtureRequest, place: Place) -> Place:
+    """With a store that tells nobody of what is added."""
+    return place if request.param == "sqlite" else Place(place.folder, request.getfixturevalue("cassandra_url"))
+
+
+async def test_a_worker_wakes_by_redis_alone(quiet: Place, redis_url: str) -> None:
     """Who adds the run tells nobody, and the worker doesn't poll: only what a stranger publishes can wake it."""
-    here = place if kind == "sqlite" else Place(place.folder, request.getfixturevalue("cassandra_url"))
     now = datetime.now(UTC)
     run = NewRun(id=RunId(new_job_id(now, 8)), job_id=new_job_id(now, 8), task=Task(handler="test.echo"))
     async with (
-        stored(here) as store,
-        mainspring(here, "worker", "--signals", redis_url, program=WITHOUT_POLLS) as worker,
+        stored(quiet) as store,
+        mainspring(quiet, "worker", "--signals", redis_url, program=WITHOUT_POLLS) as worker,
         Redis.from_url(redis_url) as client,
     ):
         await worker.line("session.opened")
