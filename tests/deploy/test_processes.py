@@ -20,6 +20,7 @@ from tests.documents.starting import Started, started
 ONCE = ["migrate"]
 API = (["api"], ["serve"])
 STORE = {"MAINSPRING_STORE", "DATABASE_URL"}
+REDIS = {"MAINSPRING_SIGNALS", "REDIS_URL"}
 COLLECTOR = "OTEL_EXPORTER_OTLP_ENDPOINT"
 OF_THE_CONTAINER = {"PATH", "PYTHONUNBUFFERED"}
 PROGRAM = "from mainspring.cli.main import run; run()"
@@ -32,12 +33,14 @@ class Place:
 
     folder: Path
     store: str
+    redis: str
     collector: Collector
 
     def environment(self, service: Service) -> dict[str, str]:
         """What the service's container would have, with addresses that this machine has."""
         image = {name: value for name, value in image_environment().items() if name not in OF_THE_CONTAINER}
-        elsewhere = {**dict.fromkeys(STORE, self.store), COLLECTOR: self.collector.url}
+        servers = {**dict.fromkeys(STORE, self.store), **dict.fromkeys(REDIS, self.redis)}
+        elsewhere = {**servers, COLLECTOR: self.collector.url}
         own = {name: elsewhere.get(name, value) for name, value in service.environment.items()}
         here = {"MAINSPRING_HOST": "127.0.0.1", "MAINSPRING_PORT": "0", "MAINSPRING_DATA": str(self.folder / "data")}
         return {**image, **own, **here}
@@ -68,13 +71,13 @@ def stack(request: pytest.FixtureRequest) -> list[Service]:
 
 
 @pytest.fixture
-def place(stack: list[Service], request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+def place(stack: list[Service], request: pytest.FixtureRequest, tmp_path: Path, redis_url: str) -> Iterator[Place]:
     [url] = {value for service in stack for name, value in service.environment.items() if name in STORE}
     # What is tried here is the same on every store, and these two are there at once.
     embedded = f"sqlite:///{tmp_path / 'data' / 'mainspring.db'}"
     store = request.getfixturevalue("postgres_url") if urlsplit(url).scheme == "postgresql" else embedded
     with collecting() as collector:
-        yield Place(folder=tmp_path, store=store, collector=collector)
+        yield Place(folder=tmp_path, store=store, redis=redis_url, collector=collector)
 
 
 def test_a_stack_passes_the_smoke_test_and_all_of_it_is_ready(stack: list[Service], place: Place) -> None:

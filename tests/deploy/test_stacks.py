@@ -157,6 +157,17 @@ def test_the_image_runs_as_nobody_in_particular_and_says_how_it_is() -> None:
     assert "--require-hashes" in (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
 
 
+def test_a_stack_with_redis_uses_it_and_starts_without() -> None:
+    for stack, variable in (
+        ("dashboard", "REDIS_URL"),
+        ("lab", "REDIS_URL"),
+        ("scylla-kafka-sqs", "MAINSPRING_SIGNALS"),
+    ):
+        for service in ours(stack):
+            assert service.environment[variable] == "redis://redis:6379/0"
+            assert "redis" not in service.definition["depends_on"]
+
+
 def test_the_example_of_an_environment_names_settings_only() -> None:
     text = (ROOT / ".env.example").read_text(encoding="utf-8")
     named = re.findall(r"^#?([A-Z_]+)=", text, re.MULTILINE)
