@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime
+from urllib.parse import quote
 
 import pytest
 
@@ -99,3 +100,34 @@ async def test_owners_have_locks_of_their_own(api: Api, store: SqliteStore) -> N
     assert held is not None
     assert held.holder == "me"
     assert held.expires_at > datetime.now(UTC)
+
+
+async def test_held_locks_are_listed_and_those_first_that_end_first(api: Api) -> None:
+    assert await api.get("/api/v1/locks") == {"items": [], "next": None}
+    late = await api.post("/api/v1/locks/late/acquire", 200, json={"holder": "me", "ttl_ms": 90_000})
+    soon = await api.post("/api/v1/locks/a/b%20c/acquire", 200, json={"holder": "you", "ttl_ms": 60_000})
+    gone = await api.post(f"{LOCK}/acquire", 200, json=MINE)
+    await api.post(f"{LOCK}/release", 200, json={"holder": "me", "token": gone["token"]})
+    assert await api.get("/api/v1/locks") == {"items": [soon, late], "next": None}
+
+
+async def test_the_list_of_locks_has_pages(api: Api) -> None:
+    names = ["x" * 200, "\N{SNOWMAN}" * 200, "third"]
+    for number, name in enumerate(names):
+        ttl = 60_000 * (number + 1)
+        await api.post(f"/api/v1/locks/{quote(name)}/acquire", 200, json={"holder": "me", "ttl_ms": ttl})
+    found, cursor = [], ""
+    while cursor is not None:
+        page = await api.get(f"/api/v1/locks?limit=1{cursor and f'&cursor={cursor}'}")
+        found += [lock["name"] for lock in page["items"]]
+        cursor = page["next"]
+    assert found == names
+
+
+async def test_owners_list_their_own_locks_under_their_own_names(api: Api) -> None:
+    ann = {"X-User-ID": "ann"}
+    await api.post(f"{LOCK}/acquire", 200, json=MINE)
+    hers = await api.post("/api/v1/locks/scanner/acquire", 200, json=YOURS, headers=ann)
+    assert [lock["name"] for lock in (await api.get("/api/v1/locks"))["items"]] == ["printer"]
+    assert (await api.get("/api/v1/locks", headers=ann))["items"] == [hers]
+    assert (await api.get("/api/v1/locks", headers={"X-User-ID": "ben"}))["items"] == []

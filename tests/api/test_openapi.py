@@ -45,7 +45,7 @@ async def test_the_contract_s_endpoints_are_all_there(document: Any) -> None:
         *(f"POST {dead}/{each}" for each in ("requeue", "{run_id}/requeue", "{run_id}/discard")),
         *(f"GET /api/v1/{each}" for each in ("workers", "health", "metrics", "metrics/executions", "audit", "events")),
         *(f"POST /api/v1/locks/{{name}}/{verb}" for verb in ("acquire", "renew", "release")),
-        *(f"GET {each}" for each in (dead, f"{jobs}/{{job_id}}/executions", "/api/v1/locks/{name}")),
+        *(f"GET {each}" for each in (dead, f"{jobs}/{{job_id}}/executions", "/api/v1/locks", "/api/v1/locks/{name}")),
         *(f"GET {each}" for each in ("/metrics", "/healthz", "/readyz")),
         f"POST {jobs}/batch",
         "POST /api/v1/schedules/preview",

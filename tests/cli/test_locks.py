@@ -1,3 +1,5 @@
+import json
+
 from tests.cli.commands import Command
 
 
@@ -28,3 +30,16 @@ def test_a_late_holder_is_refused(on_store: Command) -> None:
     on_store("lock", "renew", "x", "--holder", "me", "--token", "0", code=4)
     on_store("lock", "release", "x", "--token", "99", code=4)
     assert "nobody holds" in on_store("lock", "release", "y", "--token", "1", code=4).err
+
+
+def test_held_locks_are_listed(on_store: Command) -> None:
+    assert "no lock is held" in on_store("lock", "list").out
+    late = on_store("lock", "acquire", "late", "--ttl", "20m", "--json").json()
+    soon = on_store("lock", "acquire", "a/b c", "--ttl", "10m", "--json").json()
+    listed = on_store("lock", "list").out
+    assert listed.index("a/b c") < listed.index("late")
+    assert [json.loads(line) for line in on_store("lock", "list", "--json").out.splitlines()] == [soon, late]
+    one = on_store("lock", "list", "--limit", "1")
+    assert "late" not in one.out
+    assert "--all" in one.err
+    assert "late" in on_store("lock", "list", "--limit", "1", "--all").out

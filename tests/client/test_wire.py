@@ -125,8 +125,10 @@ async def test_the_blocking_client_speaks_to_the_same_server(url: str) -> None:
             assert [each.id for each in client.jobs(key="k")] == [job.id]
             assert client.trigger(job).job_id == job.id
             assert client.preview("0 6 * * *", count=2)
-            with client.lock("name") as lease:
+            with client.lock("a/b? c") as lease:
                 assert lease.token > 0
-                assert client.held_lock("name").holder == lease.holder
+                assert client.held_lock("a/b? c").holder == lease.holder
+                assert [held.name for held in client.held_locks()] == ["a/b? c"]
+            assert list(client.held_locks()) == []
 
     await asyncio.to_thread(speak)

@@ -1,19 +1,22 @@
-"""`/api/v1/locks/{name}`: named, fenced leases that users take for their own resources."""
+"""`/api/v1/locks`: named, fenced leases that users take for their own resources."""
 
 import math
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import Field
 from starlette.convertors import Convertor, register_url_convertor
 
 from mainspring.api.body import answer, read_fields
 from mainspring.api.caller import Caller, Requester
+from mainspring.api.cursor import read_end, write_end
 from mainspring.api.operations import operation
+from mainspring.api.parameters import PageQuery
 from mainspring.api.problems import problem
 from mainspring.api.representation import instant, milliseconds
 from mainspring.api.requests import read_as
-from mainspring.api.schemas.cluster import Acquire, Lock, Release, Renew
+from mainspring.api.schemas.cluster import Acquire, Lock, LockList, Release, Renew
 from mainspring.api.services import Services
 from mainspring.domain.ids import Fence
 from mainspring.errors import NotFound
@@ -36,12 +39,26 @@ register_url_convertor("whole", _Whole())
 
 _WHENEVER = datetime.min.replace(tzinfo=UTC)
 
+KIND = "locks"
+
 Name = Annotated[str, Path(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
+class LockQuery(PageQuery):
+    """Which part of the list; its cursors hold a name."""
+
+    cursor: Annotated[str | None, Field(max_length=1100, description="The `next` of the page before.")] = None
 
 
 def locks_router(services: Services) -> APIRouter:
     """The endpoints over *services*."""
     router = APIRouter(prefix="/locks", tags=["locks"])
+    _add_reading(router, services.ports.locks)
+    _add_holding(router, services)
+    return router
+
+
+def _add_holding(router: APIRouter, services: Services) -> None:
     locks = services.ports.locks
 
     async def note(caller: Caller, action: str, name: str, after: dict[str, Any]) -> None:
@@ -81,6 +98,14 @@ def locks_router(services: Services) -> APIRouter:
         await note(caller, "lock.release", name, released)
         return answer(released)
 
+
+def _add_reading(router: APIRouter, locks: port.Locks) -> None:
+    @router.get("", **operation("List the locks that are held, those first that end first", LockList))
+    async def list_locks(query: Annotated[LockQuery, Query()], caller: Requester) -> Response:
+        page = await locks.held(caller.owner, after=_after(caller, query.cursor), limit=query.limit)
+        items = [_shown(port.own_name(lock.name), lock) for lock in page.locks]
+        return answer({"items": items, "next": _next(page.next)})
+
     @router.get("/{name:whole}", **operation("Show who holds a lock", Lock, errors=(404,)))
     async def get_lock(name: Name, caller: Requester) -> Response:
         current = await locks.find(port.owned(caller.owner, name))
@@ -88,7 +113,16 @@ def locks_router(services: Services) -> APIRouter:
             raise NotFound(f"nobody holds the lock {name!r}")
         return answer(_shown(name, current))
 
-    return router
+
+def _after(caller: Caller, cursor: str | None) -> port.Bookmark | None:
+    if cursor is None:
+        return None
+    expires_at, name = read_end(KIND, cursor)
+    return port.Bookmark(expires_at=expires_at, name=port.owned(caller.owner, name))
+
+
+def _next(bookmark: port.Bookmark | None) -> str | None:
+    return None if bookmark is None else write_end(KIND, bookmark.expires_at, port.own_name(bookmark.name))
 
 
 def _lock(caller: Caller, name: str, holder: str, token: int) -> port.Lock:

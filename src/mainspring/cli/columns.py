@@ -146,6 +146,12 @@ WORKERS: Sequence[Column] = (
 
 
 def why(item: Item) -> str:
+LOCKS: Sequence[Column] = (
+    field("name", whole=True),
+    field("holder"),
+    field("token", whole=True, right=True),
+    moment("expires_at", "ends"),
+)
     """The reason of an end, or the last line of an error."""
     error = str(item.get("error") or "").strip().rpartition("\n")[2]
     return text_of(": ".join(filter(None, (item.get("reason"), error))))

@@ -1,4 +1,4 @@
-"""`lock acquire|renew|release|show`: named, fenced leases from a shell."""
+"""`lock acquire|renew|release|show|list`: named, fenced leases from a shell."""
 
 import getpass
 import secrets
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mainspring.cli.listing import All, Limit
 from mainspring.cli.options import examples, with_server
 from mainspring.cli.values import duration_of, milliseconds_of
 from mainspring.errors import Conflict
@@ -26,7 +27,7 @@ Ttl = Annotated[str, typer.Option("--ttl", metavar="TIME", help="It is free agai
 
 LONGEST_PAUSE = timedelta(seconds=1)
 
-locks = typer.Typer(help="Take and give up locks.", no_args_is_help=True)
+locks = typer.Typer(help="Take, give up and look at locks.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -110,6 +111,17 @@ async def show_(server: "Server", show: "Printer", *, name: Name) -> None:
     from mainspring.cli.server import lock_path  # noqa: PLC0415 - imported when it is needed
 
     show.item(await server.fetch(lock_path(name)))
+
+
+@locks.command("list", epilog=examples("mainspring lock list", "mainspring lock list --json | jq -r .name"))
+@with_server
+async def list_(server: "Server", show: "Printer", *, limit: Limit = 50, everything: All = False) -> None:
+    """List the locks that are held, those first that end first."""
+    from mainspring.cli.columns import LOCKS  # noqa: PLC0415 - imported when it is needed
+
+    most = None if everything else limit
+    found = server.listed("/locks", None if most is None else most + 1)
+    await show.items(found, LOCKS, limit=most, otherwise="no lock is held; 'mainspring lock acquire NAME' takes one")
 
 
 def _somebody() -> str:

@@ -47,7 +47,7 @@ class Printer:
         if not self.as_json:
             self.console.print(table(shown, columns, width=self.console.width) if shown else otherwise)
         if more:
-            sys.stderr.write(f"mainspring: these are the newest {limit}; --limit N shows more, --all everything\n")
+            sys.stderr.write(f"mainspring: these are the first {limit}; --limit N shows more, --all everything\n")
 
     def item(self, item: Item, *more: RenderableType) -> None:
         """Everything about one thing."""

@@ -183,3 +183,7 @@ class AuditEntry(Shape):
 
 class AuditList(Page[AuditEntry]):
     """A page of the audit, newest first."""
+class LockList(Page[Lock]):
+    """A page of the locks that are held, those first that end first unless they are renewed."""
+
+

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 from mainspring.client.asynchronous.calls import Calls
@@ -14,11 +15,19 @@ _AWAY = frozenset({503})
 
 
 class ClusterCalls(Calls):
-    """Workers, health, figures, schedules and the audit."""
+    """Workers, health, figures, schedules, locks and the audit."""
 
     async def workers(self) -> Sequence[Worker]:
         """The live workers."""
         return [read(Worker, each) for each in self._items(await self._connection.get("/workers"))]
+
+    async def drain_worker(self, name: str) -> Worker:
+        """Let a worker take no more work, while its process goes on; NotFound if none of that name is alive."""
+        return read(Worker, await self._connection.post(f"/workers/{quote(name)}/drain"))
+
+    async def resume_worker(self, name: str) -> Worker:
+        """Let a worker take work again."""
+        return read(Worker, await self._connection.post(f"/workers/{quote(name)}/resume"))
 
     async def health(self) -> Mapping[str, Any]:
         """What the server says about itself, also when its store is away; asked once, without patience."""
@@ -53,4 +62,9 @@ class ClusterCalls(Calls):
 
     async def held_lock(self, name: str) -> HeldLock:
         """Who holds the lock; NotFound if nobody does."""
-        return read(HeldLock, await self._connection.get(f"/locks/{name}"))
+        return read(HeldLock, await self._connection.get(f"/locks/{quote(name, safe='')}"))
+
+    async def held_locks(self, *, limit: int | None = None) -> AsyncIterator[HeldLock]:
+        """The caller's locks that are held, those first that end first, at most *limit*."""
+        async for each in self._pages("/locks", {}, limit):
+            yield read(HeldLock, each)

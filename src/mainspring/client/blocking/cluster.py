@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 from mainspring.client.blocking.calls import Calls
@@ -15,11 +16,19 @@ _AWAY = frozenset({503})
 
 
 class ClusterCalls(Calls):
-    """Workers, health, figures, schedules and the audit."""
+    """Workers, health, figures, schedules, locks and the audit."""
 
     def workers(self) -> Sequence[Worker]:
         """The live workers."""
         return [read(Worker, each) for each in self._items(self._connection.get("/workers"))]
+
+    def drain_worker(self, name: str) -> Worker:
+        """Let a worker take no more work, while its process goes on; NotFound if none of that name is alive."""
+        return read(Worker, self._connection.post(f"/workers/{quote(name)}/drain"))
+
+    def resume_worker(self, name: str) -> Worker:
+        """Let a worker take work again."""
+        return read(Worker, self._connection.post(f"/workers/{quote(name)}/resume"))
 
     def health(self) -> Mapping[str, Any]:
         """What the server says about itself, also when its store is away; asked once, without patience."""
@@ -50,4 +59,9 @@ class ClusterCalls(Calls):
 
     def held_lock(self, name: str) -> HeldLock:
         """Who holds the lock; NotFound if nobody does."""
-        return read(HeldLock, self._connection.get(f"/locks/{name}"))
+        return read(HeldLock, self._connection.get(f"/locks/{quote(name, safe='')}"))
+
+    def held_locks(self, *, limit: int | None = None) -> Iterator[HeldLock]:
+        """The caller's locks that are held, those first that end first, at most *limit*."""
+        for each in self._pages("/locks", {}, limit):
+            yield read(HeldLock, each)
