@@ -15,6 +15,7 @@ from mainspring.ports.checkup import Remark
 from mainspring.ports.leadership import Leadership
 from mainspring.ports.time import Random
 from mainspring.wiring.kinds import STORE
+from mainspring.wiring.setting import PREFIX
 from mainspring.wiring.settings import Settings
 from mainspring.wiring.switchboard import Exchange, OpenSignals
 
@@ -76,7 +77,7 @@ async def chosen_exchange(
     """How processes wake each other: as the store would have it, unless the settings name something else."""
     if settings.signals == STORE:
         return of_store
-    with _adapter(settings.signals) as coordinator:
+    with _adapter(settings, "signals") as coordinator:
         return await coordinator.exchange(settings.signals, of_store, random, closing)
 
 
@@ -84,27 +85,30 @@ async def chosen_leadership(settings: Settings, *, random: Random, closing: Asyn
     """What says who leads among schedulers; None if that is left to the store."""
     if settings.members == STORE:
         return None
-    with _adapter(settings.members) as coordinator:
+    with _adapter(settings, "members") as coordinator:
         return await coordinator.leadership(settings.members, random, closing)
 
 
 async def examine_all(settings: Settings) -> Sequence[Remark]:
     """What there is to say about each server that the settings name, once."""
     remarks: list[Remark] = []
-    for url in dict.fromkeys((settings.signals, settings.members)):
+    for url, name in {settings.members: "members", settings.signals: "signals"}.items():
         if url != STORE:
-            with _adapter(url) as coordinator:
+            with _adapter(settings, name) as coordinator:
                 remarks += await coordinator.examine(url)
     return remarks
 
 
 @contextmanager
-def _adapter(url: str) -> Iterator[Coordinator]:
-    name = url.partition(":")[0].lower()
-    coordinator = COORDINATORS[name]  # the settings take no other
+def _adapter(settings: Settings, name: str) -> Iterator[Coordinator]:
+    scheme = getattr(settings, name).partition(":")[0].lower()
+    coordinator = COORDINATORS[scheme]  # the settings take no other
     try:
         yield coordinator
     except ModuleNotFoundError as error:
+        # It may have been set for another program: people are to know where it comes from, and how to do without.
+        origin = settings.origins.get(name, name)
         raise ConfigurationError(
-            f"{name}:// needs its extra: pip install 'mainspring[{coordinator.extra}]' (no module {error.name!r})"
+            f"{origin} has a {scheme}:// URL, which needs its extra: pip install 'mainspring[{coordinator.extra}]'"
+            f" (no module {error.name!r}), or leave it to the store by {PREFIX}{name.upper()}={STORE}"
         ) from error

@@ -11,6 +11,7 @@ from mainspring.errors import ConfigurationError
 from mainspring.wiring import coordination
 from mainspring.wiring.coordination import COORDINATORS, chosen_exchange, chosen_leadership, examine_all
 from mainspring.wiring.kinds import COORDINATOR
+from mainspring.wiring.reading import read_settings
 from mainspring.wiring.settings import Settings
 from mainspring.wiring.switchboard import Switchboard, within_process
 from servers.ports import free_port
@@ -56,11 +57,11 @@ async def test_a_missing_driver_is_answered_with_what_to_install(monkeypatch: py
     missing = AsyncMock(side_effect=ModuleNotFoundError(name="redis"))
     without = replace(COORDINATORS["redis"], exchange=missing, leadership=missing)
     monkeypatch.setattr(coordination, "COORDINATORS", {"redis": without})
-    settings = Settings(signals="redis://host", members="redis://host")
+    settings = read_settings(flags={}, environment={"REDIS_URL": "redis://host"})
     async with AsyncExitStack() as closing:
-        with pytest.raises(ConfigurationError, match=r"pip install 'mainspring\[redis\]'"):
+        with pytest.raises(ConfigurationError, match=r"REDIS_URL has .* pip install 'mainspring\[redis\]'"):
             await chosen_exchange(settings, within_process(), random=Mock(), closing=closing)
-        with pytest.raises(ConfigurationError, match="no module 'redis'"):
+        with pytest.raises(ConfigurationError, match=r"no module 'redis'.*MAINSPRING_MEMBERS=store"):
             await chosen_leadership(settings, random=Mock(), closing=closing)
 
 

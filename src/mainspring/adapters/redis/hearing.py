@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 import structlog
 from redis.asyncio import Redis
@@ -65,19 +65,28 @@ class Listener:
     async def _keep(self) -> None:
         failures = 0
         while True:
-            # Each time a new one: what the old one remembers of its channel may not be so any more.
-            subscription = self._client.pubsub()
-            try:
-                await self._subscribe(subscription)
-                failures = 0
-                await self._listen(subscription)
-            except THEIRS as error:
-                failures += 1
-                self._grow_deaf(error, failures)
-            finally:
-                with suppress(*THEIRS):
-                    await subscription.aclose()  # type: ignore[no-untyped-call]  # the driver's types end here
+            lost, heard = await self._hear_for_once()
+            failures = 1 if heard else failures + 1
+            if failures == 1:
+                log.warning("signals.deaf", redis=self._address.shown, reason=str(lost) or type(lost).__name__)
+                self._missed()
             await asyncio.sleep(self._pace.pause(failures, self._random))
+
+    async def _hear_for_once(self) -> tuple[BaseException, bool]:
+        """Listen on one connection to its end; return what ended it, and whether anything could be heard."""
+        subscription = self._client.pubsub()
+        heard = False
+        try:
+            await self._subscribe(subscription)
+            heard = True
+            await self._listen(subscription)
+        except THEIRS as error:
+            return error, heard
+        finally:
+            self.hears = False
+            self._tried.set()
+            with suppress(*THEIRS):
+                await subscription.aclose()  # type: ignore[no-untyped-call]  # the driver's types end here
 
     async def _subscribe(self, subscription: PubSub) -> None:
         async with asyncio.timeout(self._pace.answer.total_seconds()):
@@ -90,7 +99,7 @@ class Listener:
         self._tried.set()
         self._missed()
 
-    async def _listen(self, subscription: PubSub) -> None:
+    async def _listen(self, subscription: PubSub) -> NoReturn:
         """Hand on what comes, until the connection is lost or the server stays silent when it is asked."""
         asked = False
         while True:
@@ -107,14 +116,6 @@ class Listener:
     async def _next(self, subscription: PubSub, at_most: timedelta) -> dict[str, Any] | None:
         message: dict[str, Any] | None = await subscription.get_message(timeout=at_most.total_seconds())
         return message
-
-    def _grow_deaf(self, error: BaseException, failures: int) -> None:
-        if self.hears or not self._tried.is_set():
-            log.warning("signals.deaf", redis=self._address.shown, reason=str(error) or type(error).__name__)
-        self.hears = False
-        self._tried.set()
-        if failures == 1:
-            self._missed()
 
 
 class Notifier:
