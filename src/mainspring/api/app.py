@@ -33,6 +33,7 @@ from mainspring.api.services import Services
 from mainspring.api.submitting import SubmitJob, batch_router
 from mainspring.api.timeline import timeline_router
 from mainspring.api.tracing import Traced
+from mainspring.api.workers import workers_router
 from mainspring.version import __version__
 
 
@@ -106,6 +107,7 @@ def _native(services: Services) -> APIRouter:
         timeline_router(services.ports),
         handlers_router(services.ports),
         health_router(services.ports),
+        workers_router(services),
     ):
         native.include_router(router)
     return native

@@ -23,6 +23,8 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _READING_PATHS = frozenset({"/api/v1/schedules/preview"})
 _ADMIN_PATHS = ("/api/v1/audit", "/api/v1/keys")
 """With all that lies below them."""
+_ADMIN_CHANGES = ("/api/v1/workers/",)
+"""What everybody may see, and only an administrator change."""
 _ALLOWS = {
     Scope.READ: frozenset({Scope.READ}),
     Scope.WRITE: frozenset({Scope.READ, Scope.WRITE}),
@@ -133,7 +135,7 @@ def _check_owner(scope: Request, holder: Holder) -> None:
 def _check_scope(scope: Request, holder: Holder) -> None:
     path = path_of(scope).rstrip("/")
     needed = Scope.READ if scope["method"] in _READING or path in _READING_PATHS else Scope.WRITE
-    if path.startswith(_ADMIN_PATHS):
+    if path.startswith(_ADMIN_PATHS) or (needed is Scope.WRITE and path.startswith(_ADMIN_CHANGES)):
         needed = Scope.ADMIN
     if needed not in _ALLOWS[holder.scope]:
         detail = f"this needs a key with the scope {needed}, and yours has {holder.scope}"

@@ -8,8 +8,8 @@ from mainspring.api.caller import Requester
 from mainspring.api.figures import totals, visible_tallies
 from mainspring.api.operations import operation
 from mainspring.api.ports import ApiPorts
-from mainspring.api.representation import instant, shown_worker
-from mainspring.api.schemas.cluster import Health, WorkerList
+from mainspring.api.representation import instant
+from mainspring.api.schemas.cluster import Health
 from mainspring.errors import MainspringError
 from mainspring.ports.sessions import Role
 
@@ -17,7 +17,7 @@ _AWAY = 503
 
 
 def health_router(ports: ApiPorts) -> APIRouter:
-    """`/api/v1/health` and `/api/v1/workers`."""
+    """`/api/v1/health`."""
     router = APIRouter(tags=["cluster"])
 
     described = operation("Say whether all is well; 503 if the store is away", Health)
@@ -47,11 +47,6 @@ def health_router(ports: ApiPorts) -> APIRouter:
                 "schedulers": len(schedulers),
             }
         )
-
-    @router.get("/workers", **operation("List live workers", WorkerList))
-    async def list_workers() -> Response:
-        members = await ports.sessions.live(Role.WORKER)
-        return answer({"items": [shown_worker(member) for member in members], "next": None})
 
     return router
 

@@ -74,7 +74,7 @@ def shown_worker(member: Member) -> dict[str, Any]:
     return {
         "id": member.name,
         "session": member.id,
-        "status": "active",
+        "status": worker_status(member),
         "host": member.host,
         "pid": member.pid,
         "capacity": member.capacity,
@@ -84,6 +84,11 @@ def shown_worker(member: Member) -> dict[str, Any]:
         "last_heartbeat": instant(member.beat_at),
         "clock_skew_ms": milliseconds(member.skew),
     }
+
+
+def worker_status(member: Member) -> str:
+    """Whether it takes work, and if not, whether it has nothing left in hand."""
+    return "drained" if member.drained else "draining" if member.draining else "active"
 
 
 def shown_output(printed: Printed) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from mainspring.api.representation import instant, shown_worker
+from mainspring.api.representation import instant, shown_worker, worker_status
 from mainspring.api.words import execution_word
 from mainspring.domain.job import JobState
 from mainspring.ports.changes import Batch, Count, JobChange, Position, RunChange
@@ -70,9 +70,9 @@ def job_event(job: JobChange) -> Event:
 
 
 def worker_events(before: Mapping[int, Member], now: Mapping[int, Member]) -> Sequence[Event]:
-    """Workers that came and went."""
+    """Workers that came and went, drained and were resumed."""
     gone = [{**shown_worker(member), "status": "gone"} for key, member in before.items() if key not in now]
-    come = [shown_worker(member) for key, member in now.items() if key not in before]
+    come = [shown_worker(member) for key, member in now.items() if _status(before.get(key)) != worker_status(member)]
     return [Event(_text("worker", content)) for content in (*gone, *come)]
 
 
@@ -119,6 +119,10 @@ def slow_event() -> bytes:
 def mark(position: Position) -> bytes:
     """Where a reader has got to: it sends this back as Last-Event-ID."""
     return b"id: " + position.encode() + b"\n"
+
+
+def _status(member: Member | None) -> str | None:
+    return None if member is None else worker_status(member)
 
 
 def _text(kind: str, content: Mapping[str, Any]) -> bytes:

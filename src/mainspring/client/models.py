@@ -131,6 +131,7 @@ class Worker:
 
     id: str
     status: str
+    """`active`, `draining` while something is left in its hands that must end, then `drained`."""
     host: str
     pid: int
     capacity: int

@@ -7,7 +7,8 @@ from mainspring.domain.ids import JobId, Lane, RunId, SessionId
 from mainspring.domain.job import Job, NewJob
 from mainspring.domain.outcome import Settled, Verdict
 from mainspring.domain.plan import Advance, Skip
-from mainspring.domain.run import NewRun
+from mainspring.domain.run import Attempt, NewRun
+from mainspring.ports.sessions import Heard, Member, News, NewSession, Role, Sessions
 from mainspring.ports.timetable import Due, Timetable
 from mainspring.ports.work import Added, Claim, Order, Steered, Work
 
@@ -45,6 +46,53 @@ class ForwardingWork:
     async def next_wake(self, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
         """As `Work.next_wake`."""
         return await self._work.next_wake(lanes)
+
+
+class ForwardingSessions:
+    """`Sessions` as it is."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    async def open(self, session: NewSession) -> SessionId:
+        """As `Sessions.open`."""
+        return await self._sessions.open(session)
+
+    async def beat(self, by: SessionId, news: News) -> Heard | None:
+        """As `Sessions.beat`."""
+        return await self._sessions.beat(by, news)
+
+    async def close(self, by: SessionId) -> None:
+        """As `Sessions.close`."""
+        await self._sessions.close(by)
+
+    async def drain(self, session: SessionId) -> bool:
+        """As `Sessions.drain`."""
+        return await self._sessions.drain(session)
+
+    async def resume(self, session: SessionId) -> bool:
+        """As `Sessions.resume`."""
+        return await self._sessions.resume(session)
+
+    async def live(self, role: Role) -> Sequence[Member]:
+        """As `Sessions.live`."""
+        return await self._sessions.live(role)
+
+    async def bury(self, limit: int) -> Sequence[SessionId]:
+        """As `Sessions.bury`."""
+        return await self._sessions.bury(limit)
+
+    async def held(self, session: SessionId, limit: int) -> Sequence[Attempt]:
+        """As `Sessions.held`."""
+        return await self._sessions.held(session, limit)
+
+    async def overdue(self, limit: int) -> Sequence[Attempt]:
+        """As `Sessions.overdue`."""
+        return await self._sessions.overdue(limit)
+
+    async def audit(self) -> int:
+        """As `Sessions.audit`."""
+        return await self._sessions.audit()
 
 
 class ForwardingTimetable:

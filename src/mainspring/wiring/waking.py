@@ -8,16 +8,17 @@ import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from mainspring.domain.ids import Lane, RunId
+from mainspring.domain.ids import Lane, RunId, SessionId
 from mainspring.domain.job import Job, NewJob
 from mainspring.domain.plan import Skip
 from mainspring.domain.run import NewRun
-from mainspring.ports.signals import TIMETABLE, Signals, lane_topic
+from mainspring.ports.sessions import Sessions
+from mainspring.ports.signals import TIMETABLE, Signals, lane_topic, session_topic
 from mainspring.ports.time import Clock
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.views import Views
 from mainspring.ports.work import Added, Addition, Edit, Effect, Order, Release, Steered, Work
-from mainspring.wiring.forwarding import ForwardingTimetable, ForwardingWork
+from mainspring.wiring.forwarding import ForwardingSessions, ForwardingTimetable, ForwardingWork
 
 SOON = timedelta(seconds=1)
 """Work that is due later than this is found by a poll or the ticker in time."""
@@ -112,3 +113,23 @@ class WakingTimetable(ForwardingTimetable):
         saved = await super().save(job, expected, skips)
         self._waker.wake([TIMETABLE])
         return saved
+
+
+class WakingSessions(ForwardingSessions):
+    """`Sessions` that brings the next heartbeat of a session forward when something is wished of it."""
+
+    def __init__(self, sessions: Sessions, *, waker: Waker) -> None:
+        super().__init__(sessions)
+        self._waker = waker
+
+    async def drain(self, session: SessionId) -> bool:
+        """As `Sessions.drain`."""
+        known = await super().drain(session)
+        self._waker.wake([session_topic(session)])
+        return known
+
+    async def resume(self, session: SessionId) -> bool:
+        """As `Sessions.resume`."""
+        known = await super().resume(session)
+        self._waker.wake([session_topic(session)])
+        return known

@@ -11,12 +11,36 @@ MAX_PREVIEW = 100
 LONGEST_TOKEN = (1 << 63) - 1
 
 
+WorkerStatus = Literal["active", "draining", "drained"]
+
+
 class Worker(Shape):
     """A live worker."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "id": "worker-7",
+                "session": 41,
+                "status": "draining",
+                "host": "compute-7",
+                "pid": 2113,
+                "capacity": 32,
+                "executing": 3,
+                "lanes": ["default"],
+                "started_at": "2030-01-31T09:00:00Z",
+                "last_heartbeat": "2030-01-31T09:41:05Z",
+                "clock_skew_ms": 2,
+            }
+        }
+    )
+
     id: str
     session: int
-    status: Literal["active"]
+    status: Annotated[
+        WorkerStatus,
+        Field(description="`draining` takes no more work; `drained` has said that nothing is left in its hands."),
+    ]
     host: str
     pid: int
     capacity: int
@@ -166,6 +190,10 @@ class Lock(Shape):
     expires_at: Instant
 
 
+class LockList(Page[Lock]):
+    """A page of the locks that are held, those first that end first unless they are renewed."""
+
+
 class AuditEntry(Shape):
     """Who did what, when."""
 
@@ -183,7 +211,3 @@ class AuditEntry(Shape):
 
 class AuditList(Page[AuditEntry]):
     """A page of the audit, newest first."""
-class LockList(Page[Lock]):
-    """A page of the locks that are held, those first that end first unless they are renewed."""
-
-

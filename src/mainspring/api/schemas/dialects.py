@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, RootModel
 
 from mainspring.api.schemas.base import Identity, Instant, Shape
+from mainspring.api.schemas.cluster import WorkerStatus
 
 Status = Literal["pending", "running", "completed", "failed", "cancelled", "paused"]
 
@@ -58,7 +59,7 @@ class LabWorker(Shape):
 
     worker_id: str
     id: str
-    status: Literal["active"]
+    status: WorkerStatus
     last_heartbeat: Instant
     current_jobs: int
     capacity: int
