@@ -134,6 +134,8 @@ def test_clocks_that_differ_are_told() -> None:
     wrong = _clock({"database": {"time": "2030-01-01T00:00:09Z"}}, now + timedelta(seconds=1))
     assert wrong.level is Level.WARN
     assert "-8.0 s" in wrong.text
+    drained = _workers([{"id": "w", "status": "drained", "executing": 0, "capacity": 1}])
+    assert (drained.level, "worker resume w" in str(drained)) == (Level.WARN, True)
     assert _workers([{"id": "w", "clock_skew_ms": 5000, "executing": 0, "capacity": 1}]).level is Level.WARN
 
 

@@ -144,6 +144,21 @@ def test_workers_are_listed(on_server: Command) -> None:
     assert worker["id"] in on_server("worker", "list").out
 
 
+def test_a_worker_is_drained_and_resumed_while_its_process_goes_on(on_server: Command) -> None:
+    [worker] = on_server("worker", "list", "--json").lines()
+    assert on_server("worker", "drain", worker["id"]).out.startswith(f"worker {worker['id']} is drain")
+    while on_server("worker", "list", "--json").json()["status"] != "drained":
+        pass
+    said = on_server("job", "add", "test.echo", "--wait", "--wait-timeout", "1s", code=1)
+    assert "every live worker is draining, so it waits" in said.err
+    assert on_server("worker", "resume", worker["id"], "--json").json()["session"] == worker["session"]
+    assert on_server("job", "add", "test.echo", "--wait", "--json").json()["status"] == "COMPLETED"
+
+
+def test_a_worker_that_is_not_alive_can_not_be_drained(on_server: Command) -> None:
+    assert "there is no live worker 'nobody/at all'" in on_server("worker", "drain", "nobody/at all", code=3).err
+
+
 def test_a_whole_program_ends_as_it_says(server_url: str, tmp_path: Path) -> None:
     said = typed(tmp_path, "job", "add", *FAILING, "--retries", "0", "--wait", "--json", MAINSPRING_URL=server_url)
     assert said.returncode == 1

@@ -24,7 +24,8 @@ EXPECTED = """
     serve api scheduler worker migrate seed simulate bench doctor top import
     job.add job.list job.show job.edit job.pause job.resume job.trigger job.cancel job.delete
     run.list run.show run.cancel run.retry run.logs dead.list dead.show dead.requeue dead.discard
-    worker.list lock.acquire lock.renew lock.release lock.show schedule.next key.create key.list key.revoke audit.verify
+    worker.list worker.drain worker.resume lock.acquire lock.renew lock.release lock.show lock.list schedule.next
+    key.create key.list key.revoke audit.verify
 """
 
 

@@ -46,21 +46,26 @@ def _workers(workers: Sequence[Mapping[str, Any]]) -> Finding:
     if skewed:
         names = ", ".join(f"{each['id']} by {each['clock_skew_ms'] / 1000:+.1f} s" for each in skewed)
         return warn("workers", f"clocks differ from the store's: {names}", "let NTP set them")
+    draining = [each["id"] for each in workers if each.get("status", "active") != "active"]
+    if len(draining) == len(workers):
+        text = f"all that are alive are draining, so nothing new is executed: {', '.join(draining)}"
+        return warn("workers", text, f"let one go on with 'mainspring worker resume {draining[0]}'")
     busy, slots = sum(each["executing"] for each in workers), sum(each["capacity"] for each in workers)
     return ok("workers", f"{len(workers)} alive, {busy} of {slots} slots are busy")
 
 
 async def _lanes(server: Server, workers: Sequence[Mapping[str, Any]]) -> AsyncIterator[Finding]:
-    """Lanes in which jobs wait though nobody serves them; without any worker that goes without saying."""
-    if not workers:
+    """Lanes in which jobs wait though nobody takes them; without any worker that goes without saying."""
+    active = [each for each in workers if each.get("status", "active") == "active"]
+    if not active:
         return
-    served = {lane for each in workers for lane in each.get("lanes", ())}
+    served = {lane for each in active for lane in each.get("lanes", ())}
     waiting: dict[str, set[str]] = {}
     async for job in server.listed("/jobs", MOST_JOBS, status="SCHEDULED"):
         if job["lane"] not in served:
             waiting.setdefault(job["lane"], set()).add(job["handler"])
     for lane, handlers in sorted(waiting.items()):
-        text = f"jobs for {', '.join(sorted(handlers))} wait in {lane!r}, which no live worker serves"
+        text = f"jobs for {', '.join(sorted(handlers))} wait in {lane!r}, which no live worker serves or takes from"
         yield warn("lanes", text, "start a worker that has these handlers, or edit the jobs' lane")
     if not waiting:
         yield ok("lanes", f"every lane in which the newest jobs wait is served: {', '.join(sorted(served))}")

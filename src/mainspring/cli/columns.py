@@ -20,6 +20,8 @@ STYLES: Mapping[str, str] = {
     "CANCELLED": "yellow",
     "PAUSED": "magenta",
     "SKIPPED": "dim",
+    "draining": "yellow",
+    "drained": "magenta",
 }
 _UNITS = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta(minutes=1), "min"))
 
@@ -135,6 +137,7 @@ DEAD: Sequence[Column] = (
 )
 WORKERS: Sequence[Column] = (
     field("id", whole=True),
+    status(),
     field("host"),
     field("pid", right=True, spare=True),
     Column(title="busy", cell=lambda item, _: f"{item.get('executing', 0)} of {item.get('capacity', 0)}", right=True),
@@ -143,15 +146,15 @@ WORKERS: Sequence[Column] = (
     moment("last_heartbeat", "heard of"),
     Column(title="clock", cell=lambda item, _: f"{item.get('clock_skew_ms', 0):+} ms", right=True),
 )
-
-
-def why(item: Item) -> str:
 LOCKS: Sequence[Column] = (
     field("name", whole=True),
     field("holder"),
     field("token", whole=True, right=True),
     moment("expires_at", "ends"),
 )
+
+
+def why(item: Item) -> str:
     """The reason of an end, or the last line of an error."""
     error = str(item.get("error") or "").strip().rpartition("\n")[2]
     return text_of(": ".join(filter(None, (item.get("reason"), error))))

@@ -52,3 +52,8 @@ class Server(Client):
 def lock_path(name: str, verb: str = "") -> str:
     """Where a lock is; its name may hold anything."""
     return f"/locks/{quote(name, safe='')}" + (f"/{verb}" if verb else "")
+
+
+def worker_path(name: str, verb: str) -> str:
+    """Where something is wished of a worker."""
+    return f"/workers/{quote(name, safe='')}/{verb}"

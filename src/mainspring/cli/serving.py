@@ -1,4 +1,4 @@
-"""`serve`, `api`, `scheduler` and `worker`: the commands that run until they are told to stop. And `worker list`."""
+"""`serve`, `api`, `scheduler` and `worker`, which run until they are told to stop; and `worker list|drain|resume`."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +12,10 @@ from mainspring.wiring.settings import Settings
 if TYPE_CHECKING:
     from mainspring.cli.printing import Printer
     from mainspring.cli.server import Server
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="The worker's name, as `worker list` shows it.", show_default=False)
+]
 
 workers = typer.Typer(invoke_without_command=True)
 
@@ -48,7 +52,11 @@ def scheduler(settings: Settings) -> None:
     _run(settings, Duty.SCHEDULER)
 
 
-@workers.callback(epilog=examples("mainspring worker --app handlers --concurrency 8", "mainspring worker list"))
+@workers.callback(
+    epilog=examples(
+        "mainspring worker --app handlers --concurrency 8", "mainspring worker list", "mainspring worker drain worker-7"
+    )
+)
 @with_settings(Part.STORE, Part.WORKER, Part.HTTP, Part.LOG, Part.TRACES)
 def worker(settings: Settings, *, context: typer.Context) -> None:
     """Run a worker alone; with --port it answers probes. `worker list` shows those that are alive."""
@@ -64,6 +72,26 @@ async def list_workers(server: "Server", show: "Printer") -> None:
 
     otherwise = "no worker is alive; 'mainspring worker' starts one"
     await show.items(server.listed("/workers", None), WORKERS, limit=None, otherwise=otherwise)
+
+
+@workers.command("drain")
+@with_server
+async def drain(server: "Server", show: "Printer", *, name: Name) -> None:
+    """Let a worker take no more work; what it executes may end, and its process goes on."""
+    from mainspring.cli.server import worker_path  # noqa: PLC0415 - imported when it is needed
+
+    told = await server.send("POST", worker_path(name, "drain"))
+    show.answer(told, f"worker {name} is {told['status']}, {told['executing']} left")
+
+
+@workers.command("resume")
+@with_server
+async def resume(server: "Server", show: "Printer", *, name: Name) -> None:
+    """Let a worker take work again."""
+    from mainspring.cli.server import worker_path  # noqa: PLC0415 - imported when it is needed
+
+    told = await server.send("POST", worker_path(name, "resume"))
+    show.answer(told, f"worker {name} is {told['status']}")
 
 
 def _run(settings: Settings, *duties: Duty, samples: bool = False) -> None:

@@ -30,8 +30,11 @@ async def wait_for(
 ) -> int:
     """Wait for the end and show it; the exit code says whether it succeeded."""
     timeout = None if wait_timeout is None else duration_of(wait_timeout, "--wait-timeout")
-    if not await server.workers():
+    workers = await server.workers()
+    if not workers:
         show.note("no worker is alive, so it waits; start one with 'mainspring worker' or 'mainspring serve'")
+    elif all(worker.status != "active" for worker in workers):
+        show.note("every live worker is draining, so it waits; see 'mainspring worker list' and 'worker resume'")
     ended = await server.ended(of, timeout=timeout)
     item = await server.fetch(f"/executions/{ended.id}")
     if show.as_json:
