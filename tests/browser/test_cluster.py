@@ -4,7 +4,7 @@ import re
 
 from playwright.async_api import expect
 
-from mainspring.ports.sessions import News
+from mainspring.ports.sessions import News, Role
 from tests.browser.site import Site
 from tests.browser.window import Dashboard
 
@@ -18,11 +18,30 @@ async def test_workers_show_their_slots_lanes_and_heartbeat(site: Site, dashboar
     await expect(page.get_by_role("row", name=re.compile("worker-7"))).to_contain_text("special")
     await page.reload()
     await expect(page.get_by_role("region", name="Handlers by lane")).to_contain_text("my.task")
-    await page.get_by_role("button", name="Drain worker-7").click()
-    await expect(page.get_by_role("dialog")).to_contain_text("kill -TERM 4711")
-    await page.keyboard.press("Escape")
     await page.get_by_role("link", name="worker-7").click()
     await expect(page).to_have_url(re.compile("#/executions.worker=worker-7"))
+
+
+async def test_a_worker_is_drained_and_resumed_by_a_button(site: Site, dashboard: Dashboard) -> None:
+    session = await site.worker("worker-7", capacity=4)
+    await site.store.sessions.beat(session, News(executing=3))
+    waiting = await site.add("waiting")
+    page = await dashboard.open("/workers")
+    row = page.get_by_role("row", name=re.compile("worker-7"))
+    await expect(row).to_contain_text("active")
+    await page.get_by_role("button", name="Drain worker-7").click()
+    await expect(row).to_contain_text("draining, 3 left")
+    await expect(page.get_by_text("worker-7 takes no more work.")).to_be_visible()
+    await site.store.sessions.beat(session, News(drained=True))
+    await expect(row).to_contain_text("drained")
+    await dashboard.open(f"/jobs/{waiting['id']}")
+    verdict = "The only live worker on the lane default is draining: it takes nothing."
+    await expect(page.locator(".verdict")).to_have_text(verdict)
+    await dashboard.open("/workers")
+    await page.get_by_role("button", name="Resume worker-7").click()
+    await expect(row).to_contain_text("active")
+    [member] = await site.store.sessions.live(Role.WORKER)
+    assert not member.draining
 
 
 async def test_locks_that_are_held_can_be_seen_and_released(site: Site, dashboard: Dashboard) -> None:
@@ -31,13 +50,28 @@ async def test_locks_that_are_held_can_be_seen_and_released(site: Site, dashboar
     page = await dashboard.open("/locks")
     held = page.get_by_role("region", name="Held now")
     await expect(held).to_contain_text("importer-1")
+    await expect(held).to_contain_text(re.compile(r"in (10|9) min"))
     await page.get_by_role("button", name="Release nightly").click()
     await page.get_by_role("dialog").get_by_role("button", name="Release").click()
     await expect(held).to_contain_text("No lock is held")
+    await expect(held).to_contain_text("mainspring lock acquire")
     await page.get_by_label("Name of a lock").fill("nightly")
     await page.keyboard.press("Enter")
     await expect(page.get_by_text("Nobody holds it.")).to_be_visible()
     await expect(page).to_have_url(re.compile("name=nightly"))
+
+
+async def test_locks_come_and_go_by_themselves_under_their_names(site: Site, dashboard: Dashboard) -> None:
+    page = await dashboard.open("/locks")
+    held = page.get_by_role("region", name="Held now")
+    await expect(held).to_contain_text("No lock is held")
+    for name, holder, ttl in (("weekly", "ann", 500_000), ("nightly/a b", "ben", 600_000), ("brief", "cid", 4000)):
+        await site.ask("POST", f"locks/{name}/acquire", json={"holder": holder, "ttl_ms": ttl})
+    await expect(held.locator("tbody .name")).to_have_text(["nightly/a b", "weekly"])
+    await page.get_by_role("button", name="Release nightly/a b").click()
+    await expect(page.get_by_role("dialog")).to_contain_text("ben believes that it holds this lock")
+    await page.get_by_role("dialog").get_by_role("button", name="Release").click()
+    await expect(held.locator("tbody .name")).to_have_text(["weekly"])
 
 
 async def test_the_audit_says_who_did_what_and_what_it_changed(site: Site, dashboard: Dashboard) -> None:

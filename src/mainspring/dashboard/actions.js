@@ -1,7 +1,7 @@
 /**
- * What can be done to jobs and executions: asked where it can't be undone, told when it is done, undone where possible.
+ * What can be done to jobs, executions and workers: asked where it can't be undone, told when it is done, undone where possible.
  *
- * @import { Execution, Job } from "./types.js"
+ * @import { Execution, Job, Worker } from "./types.js"
  */
 
 import { ask, getVerbatim, nonce, post } from "./api.js";
@@ -125,6 +125,17 @@ export async function retryExecution(execution) {
     undoLabel: "Show",
   });
 }
+
+/** @param {Worker} worker @returns {Promise<boolean>} */
+export const drainWorker = (worker) =>
+  attempt(() => post(`workers/${encodeURIComponent(worker.id)}/drain`), `${worker.id} takes no more work.`, {
+    undo: () => void resumeWorker(worker),
+    undoLabel: "Resume",
+  });
+
+/** @param {Worker} worker @returns {Promise<boolean>} */
+export const resumeWorker = (worker) =>
+  attempt(() => post(`workers/${encodeURIComponent(worker.id)}/resume`), `${worker.id} takes work again.`);
 
 /** @param {string} id */
 export const executionLink = (id) =>

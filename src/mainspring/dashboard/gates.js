@@ -161,8 +161,18 @@ function laneGate({ job, workers }) {
   const name = "Lane";
   if (workers === null) return { name, state: "unknown", text: "Which workers are alive isn't known." };
   const serving = workers.filter(({ lanes }) => lanes.includes(job.lane));
+  const taking = serving.filter(({ status }) => status === "active");
+  if (taking.length > 0) {
+    return { name, state: "pass", text: `${plural(taking.length, "worker")} alive on the lane ${job.lane}.` };
+  }
   if (serving.length > 0) {
-    return { name, state: "pass", text: `${plural(serving.length, "worker")} alive on the lane ${job.lane}.` };
+    const who = serving.length === 1 ? "The only live worker" : `Each of ${serving.length} live workers`;
+    return {
+      name,
+      state: "block",
+      text: `${who} on the lane ${job.lane} is draining: it takes nothing.`,
+      advice: "Resume one, among the workers, or start another: mainspring worker",
+    };
   }
   const text =
     workers.length === 0
@@ -176,11 +186,11 @@ function laneGate({ job, workers }) {
  * @returns {Gate}
  */
 function slotGate({ job, workers }) {
-  const serving = (workers ?? []).filter(({ lanes }) => lanes.includes(job.lane));
+  const serving = (workers ?? []).filter(({ lanes, status }) => lanes.includes(job.lane) && status === "active");
   const slots = serving.reduce((total, { capacity }) => total + capacity, 0);
   const busy = serving.reduce((total, { executing }) => total + executing, 0);
   const name = "Slots";
-  if (slots === 0) return { name, state: "unknown", text: "There are no slots without a worker." };
+  if (slots === 0) return { name, state: "unknown", text: "There are no slots without a worker that takes work." };
   if (busy < slots) return { name, state: "pass", text: `${slots - busy} of ${plural(slots, "slot")} free.` };
   const advice = `Add workers or slots; its priority is ${job.priority}, and higher ones go first.`;
   return { name, state: "wait", text: slots === 1 ? "The only slot is busy." : `All ${slots} slots are busy.`, advice };

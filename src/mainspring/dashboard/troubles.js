@@ -33,6 +33,15 @@ export function troubles({ health, metrics, workers }, waiting, now) {
       advice: "Start one: mainspring worker",
     });
   }
+  if (workers?.length && workers.every(({ status }) => status !== "active")) {
+    found.push({
+      key: "draining",
+      severity: "bad",
+      text: "Every live worker is draining: nothing new runs.",
+      advice: "Resume one, or start another: mainspring worker",
+      target: href(["workers"]),
+    });
+  }
   if (metrics?.schedulers === 0) {
     found.push({
       key: "schedulers",

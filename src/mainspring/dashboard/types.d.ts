@@ -76,7 +76,7 @@ export interface Attempt {
 export interface Worker {
     id: string;
     session: number;
-    status: string;
+    status: "active" | "draining" | "drained";
     host: string;
     pid: number;
     capacity: number;

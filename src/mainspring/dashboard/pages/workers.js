@@ -4,8 +4,8 @@
  * @import { Handler, Page, Screen, Worker } from "../types.js"
  */
 
+import { drainWorker, resumeWorker } from "../actions.js";
 import { get } from "../api.js";
-import { open } from "../dialog.js";
 import { h, refresh } from "../dom.js";
 import { ago, duration, plural } from "../format.js";
 import * as live from "../live.js";
@@ -63,7 +63,7 @@ const list = (workers) =>
   table({
     label: "Workers",
     class: "stack",
-    columns: ["Worker", "Slots in use", "Lanes", "Last heartbeat", "Alive since", "Clock", ".Actions"],
+    columns: ["Worker", "State", "Slots in use", "Lanes", "Last heartbeat", "Alive since", "Clock", ".Actions"],
     rows: workers.map((worker) =>
       h(
         "tr",
@@ -74,6 +74,7 @@ const list = (workers) =>
           h("a", { class: "name", href: href(["executions"], { worker: worker.id }) }, worker.id),
           h("span", { class: "sub" }, `${worker.host} · process ${worker.pid} · session ${worker.session}`),
         ),
+        h("td", { "data-name": "State" }, stateOf(worker)),
         h("td", { "data-name": "Slots in use" }, slots(worker)),
         h("td", { "data-name": "Lanes" }, worker.lanes.join(", ")),
         h("td", { "data-name": "Last heartbeat" }, ago(worker.last_heartbeat)),
@@ -88,34 +89,36 @@ const list = (workers) =>
         h(
           "td",
           { class: "acts" },
-          button(`Drain ${worker.id}`, {
-            kind: "quiet",
-            icon: "stop",
-            bare: true,
-            title: "Drain",
-            on: { click: () => drain(worker) },
-          }),
+          worker.status === "active"
+            ? act("Drain", "pause", worker, drainWorker)
+            : act("Resume", "resume", worker, resumeWorker),
         ),
       ),
     ),
   });
 
-/** A process is stopped where it runs; nobody else should be able to. @param {Worker} worker */
-function drain(worker) {
-  const close = h("button", { type: "button", class: "button primary", on: { click: () => dialog.close() } }, "Close");
-  const dialog = open({
-    title: `Drain ${worker.id}`,
-    content: [
-      h(
-        "p",
-        null,
-        `On ${worker.host || "its machine"}, ask the process to end: it takes nothing new, lets what runs end, and gives the rest back.`,
-      ),
-      command(`kill -TERM ${worker.pid}`),
-    ],
-    buttons: [close],
-  });
+/** @param {Worker} worker */
+function stateOf({ status, executing }) {
+  if (status === "active") return h("span", { class: "light good" }, "active");
+  if (status === "drained") return h("span", { class: "light" }, "drained");
+  return h("span", { class: "light warn" }, `draining, ${executing} left`);
 }
+
+/**
+ * Its process goes on either way: a process is ended where it runs.
+ * @param {string} word
+ * @param {string} picture
+ * @param {Worker} worker
+ * @param {(worker: Worker) => Promise<boolean>} action
+ */
+const act = (word, picture, worker, action) =>
+  button(`${word} ${worker.id}`, {
+    kind: "quiet",
+    icon: picture,
+    bare: true,
+    title: word,
+    on: { click: () => void action(worker).then(live.readFigures) },
+  });
 
 /**
  * @param {Handler[]} handlers
@@ -129,15 +132,16 @@ function lanes(handlers, workers) {
     "ul",
     { class: "rows lanes" },
     names.map((lane) => {
-      const serving = workers.filter(({ lanes: served }) => served.includes(lane)).length;
+      const serving = workers.filter(({ lanes: served }) => served.includes(lane));
+      const taking = serving.filter(({ status }) => status === "active");
       return h(
         "li",
         { key: lane },
         h("span", { class: "name" }, lane),
         h(
           "span",
-          { class: `light ${serving ? "good" : "bad"}` },
-          serving ? plural(serving, "worker") : "nobody serves it",
+          { class: `light ${taking.length ? "good" : "bad"}` },
+          taking.length ? plural(taking.length, "worker") : serving.length ? "its workers drain" : "nobody serves it",
         ),
         h(
           "span",
