@@ -1,12 +1,11 @@
 /**
  * Locks: who holds one, until when, and a way to give it up for somebody who is gone.
  *
- * The API shows a lock to those who know its name; those that were taken lately are found in the audit.
- *
- * @import { AuditEntry, Lock, Page, Route, Screen } from "../types.js"
+ * @import { Lock, Page, Route, Screen } from "../types.js"
  */
 
-import { Problem, get, post } from "../api.js";
+import { Problem, collect, get, post } from "../api.js";
+import * as clock from "../clock.js";
 import { confirm } from "../dialog.js";
 import { h, refresh } from "../dom.js";
 import { ago, number } from "../format.js";
@@ -15,8 +14,8 @@ import { button, command, empty, failure, heading, loading, paced, section, tabl
 import { navigate } from "../router.js";
 import { complain, tell } from "../toast.js";
 
-const EVERY_MS = 5000;
-const MOST = 30;
+const EVERY_MS = 3000;
+const MOST = 200;
 
 /** @param {string} name */
 const pathOf = (name) => `locks/${name.split("/").map(encodeURIComponent).join("/")}`;
@@ -25,31 +24,31 @@ const pathOf = (name) => `locks/${name.split("/").map(encodeURIComponent).join("
 export function locksPage(first) {
   const element = h("div", { class: "page locks" });
   let { query } = first;
-  /** @type {Lock[] | null} */
+  /** @type {Page<Lock> | null} */
   let held = null;
   /** @type {Lock | "free" | null} */
   let found = null;
-  let auditable = true;
+  let asked = 0;
   /** @type {unknown} */
   let problem = null;
 
   const load = paced(async () => {
+    asked = performance.now();
     try {
-      const names = await recent().catch((error) => {
-        if (error instanceof Problem && error.status === 403) auditable = false;
-        else throw error;
-        return [];
-      });
-      const locks = await Promise.all(names.map(look));
-      held = locks.filter((each) => each !== "free");
-      found = query.name ? await look(query.name) : null;
+      const [page, looked] = await Promise.all([collect("locks", {}, MOST), query.name ? look(query.name) : null]);
+      held = page;
+      found = looked;
       problem = null;
     } catch (error) {
       problem = error;
     }
     draw();
   }, 500);
-  const timer = setInterval(() => document.hidden || load.call(), EVERY_MS);
+  const timer = setInterval(() => {
+    if (document.hidden) return;
+    if (performance.now() - asked >= EVERY_MS) load.call();
+    else if (held?.items.some(ended)) draw();
+  }, 1000);
 
   const release = async (/** @type {Lock} */ lock) => {
     const content = `${lock.holder} believes that it holds this lock. Whatever it guards may be done twice, unless it checks the fence ${lock.token}.`;
@@ -83,7 +82,7 @@ export function locksPage(first) {
           h("input", {
             type: "search",
             name: "name",
-            placeholder: "Name of a lock",
+            placeholder: "Whole name of a lock",
             autocomplete: "off",
             value: query.name ?? "",
           }),
@@ -93,15 +92,11 @@ export function locksPage(first) {
       query.name && found !== null
         ? section(
             query.name,
-            found === "free" ? h("p", { class: "calm good" }, "Nobody holds it.") : list([found], release),
+            found === "free" || ended(found) ? h("p", { class: "calm good" }, "Nobody holds it.") : list([found], release),
           )
         : null,
       problem ? failure(problem, load.hurry) : held === null ? loading() : null,
-      held === null || problem
-        ? null
-        : section("Held now", held.length === 0 ? nothing(auditable) : list(held, release), {
-            note: auditable ? "of those that were taken lately" : null,
-          }),
+      held === null || problem ? null : section("Held now", heldList(held, release), { note: notAll(held) }),
     );
   }
 
@@ -120,16 +115,6 @@ export function locksPage(first) {
       load.end();
     },
   };
-}
-
-/** @returns {Promise<string[]>} */
-async function recent() {
-  /** @type {Page<AuditEntry>} */
-  const { items } = await get("audit", { limit: 100 });
-  const names = items
-    .filter(({ action }) => action === "lock.acquire" || action === "lock.renew")
-    .map(({ subject }) => subject.replace(/^lock:/, ""));
-  return [...new Set(names)].slice(0, MOST);
 }
 
 /**
@@ -177,10 +162,25 @@ const list = (locks, release) =>
     ),
   });
 
-/** @param {boolean} auditable */
-const nothing = (auditable) =>
+/**
+ * By name: in the order in which they end they would change places with every renewal.
+ * @param {Page<Lock>} page
+ * @param {(lock: Lock) => void} release
+ */
+function heldList({ items }, release) {
+  const locks = items.filter((lock) => !ended(lock)).sort((a, b) => a.name.localeCompare(b.name));
+  return locks.length === 0 ? nothing() : list(locks, release);
+}
+
+/** @param {Page<Lock>} page */
+const notAll = ({ items, next }) => (next === null ? null : `the ${number(items.length)} that end first`);
+
+/** @param {Lock} lock */
+const ended = ({ expires_at }) => Date.parse(expires_at) <= clock.now();
+
+const nothing = () =>
   empty(
-    auditable ? "No lock is held, as far as the audit tells." : "Only keys with the scope admin may list them.",
-    h("p", null, "Look one up by its name, or take one:"),
-    command("mainspring lock run nightly -- sleep 60"),
+    "No lock is held.",
+    h("p", null, "Locks that handlers, clients or commands take appear here by themselves. Take one:"),
+    command("mainspring lock acquire nightly --ttl 10m"),
   );
