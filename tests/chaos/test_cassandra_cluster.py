@@ -131,7 +131,9 @@ def assert_done_once(place: Place, expected: set[str]) -> None:
 async def endured(place: Place, fault: Callable[[], Awaitable[None]]) -> None:
     """Submit under load while *fault* happens, and see that all is done once."""
     # The store first: its tables take their time on three nodes, and processes are expected to start quickly.
-    async with stored(place) as store, working(place) as url:
+    async with AsyncExitStack() as opened:
+        store = await until_answered(lambda: opened.enter_async_context(stored(place)))
+        url = await opened.enter_async_context(working(place))
         submitting = asyncio.create_task(submitted(url))
         await until_noted(place, RUNS // 6)
         await fault()

@@ -20,6 +20,9 @@ from mainspring.errors import ConfigurationError, SchemaTooNew, StoreCorrupt, St
 from mainspring.ports.time import Clock
 
 AGREEMENT_SECONDS = 60.0
+"""For nodes to learn of what was changed."""
+_GLANCE_SECONDS = 1.0
+"""For nodes to agree while this process has nothing to change."""
 
 _COLUMNS = "SELECT table_name, column_name FROM system_schema.columns WHERE keyspace_name = ?"
 
@@ -48,7 +51,10 @@ async def migrate(driver: Driver) -> int:
         raise StoreCorrupt(
             f"{address.shown} has tables of somebody else's: name another keyspace in the URL, as in …:9042/mainspring"
         )
-    await _change(driver, bridge, node, list(_missing(address, found)))
+    statements = list(_missing(address, found))
+    if statements:
+        await _change(driver, bridge, node, statements)
+    await _see_it_everywhere(driver, bridge, AGREEMENT_SECONDS if statements else _GLANCE_SECONDS)
     rows = CqlRows(driver)
     await _agree(rows, address, "shards", SHARDS)
     return await _agree(rows, address, "schema", SCHEMA)
@@ -56,7 +62,11 @@ async def migrate(driver: Driver) -> int:
 
 def _first_node(driver: Driver) -> Any:
     """The same for everybody who sees the same nodes."""
-    return min((host for host in driver.cluster.metadata.all_hosts() if host.is_up), key=lambda host: str(host.host_id))
+    return min(_nodes(driver), key=lambda host: str(host.host_id))
+
+
+def _nodes(driver: Driver) -> Sequence[Any]:
+    return [host for host in driver.cluster.metadata.all_hosts() if host.is_up]
 
 
 async def _found(bridge: Bridge, keyspace: str, node: Any) -> Found:
@@ -82,8 +92,6 @@ def _missing(address: Address, found: Found) -> Iterator[str]:
 
 async def _change(driver: Driver, bridge: Bridge, node: Any, statements: Sequence[str]) -> None:
     """One after the other on one node; the other nodes are waited for once, not after each."""
-    if not statements:
-        return
     cluster = driver.cluster
     patience, cluster.max_schema_agreement_wait = cluster.max_schema_agreement_wait, 0
     try:
@@ -91,9 +99,18 @@ async def _change(driver: Driver, bridge: Bridge, node: Any, statements: Sequenc
             await bridge.run(statement, Manner.SCHEMA, host=node)
     finally:
         cluster.max_schema_agreement_wait = patience
-    agree = cluster.control_connection.wait_for_schema_agreement
-    if not await asyncio.to_thread(agree, wait_time=AGREEMENT_SECONDS):
-        raise StoreUnavailable(f"the nodes of {driver.address.shown} don't agree on its tables yet: try again")
+
+
+async def _see_it_everywhere(driver: Driver, bridge: Bridge, seconds: float) -> None:
+    """Let nobody begin whom the next node may tell that there is no such table, whoever it was that made it."""
+    agree = driver.cluster.control_connection.wait_for_schema_agreement
+    if await asyncio.to_thread(agree, wait_time=seconds):
+        return
+    # Nodes of two versions don't agree as long as an upgrade lasts: what counts is that each has what is needed.
+    address = driver.address
+    for node in _nodes(driver):
+        if any(_missing(address, await _found(bridge, address.keyspace, node))):
+            raise StoreUnavailable(f"the nodes of {address.shown} don't agree on its tables yet: try again")
 
 
 async def _agree(rows: Rows, address: Address, name: str, wanted: int) -> int:
