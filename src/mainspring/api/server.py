@@ -6,8 +6,9 @@ import socket
 from collections.abc import Iterator, Sequence
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
+from mainspring.api.joined_writes import JoiningProtocol
 from mainspring.errors import ConfigurationError
 
 BACKLOG = 2048
@@ -32,11 +33,13 @@ def url_of(bound: socket.socket) -> str:
 class Server:
     """Serves an application on bound sockets until it is stopped."""
 
-    def __init__(self, app: FastAPI, sockets: Sequence[socket.socket]) -> None:
+    def __init__(self, app: ASGIApp, sockets: Sequence[socket.socket]) -> None:
         self._sockets = list(sockets)
         self._server = _Embedded(
             uvicorn.Config(
                 app,
+                interface="asgi3",
+                http=JoiningProtocol,
                 lifespan="off",
                 ws="none",
                 log_config=None,

@@ -1,0 +1,80 @@
+"""Answers that leave in one piece.
+
+The server writes the head of an answer and its body apart, and the event loop passes each on to the kernel at once:
+two system calls, two packets and two wake-ups of the client for what is one answer. Here the writes of one turn of the
+loop go together.
+"""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MOST_HELD = 65536
+"""Bytes that are passed on without waiting for more: from here on the kernel may tell us to wait."""
+
+
+class JoiningProtocol(HttpToolsProtocol):
+    """HTTP/1.1 as the server speaks it, over `JoinedWrites`."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in its base class
+        """Begin to answer on *transport*."""
+        super().connection_made(JoinedWrites(transport, self.loop))
+
+
+class JoinedWrites(asyncio.Transport):
+    """A transport that keeps what is written until the end of the loop's turn; all else is the other's."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._transport = transport
+        self._loop = loop
+        self._held: list[bytes] = []
+        self._length = 0
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Send *data* soon, in order."""
+        if not self._held:
+            self._loop.call_soon(self._flush)
+        self._held.append(bytes(data))
+        self._length += len(data)
+        if self._length >= MOST_HELD:
+            self._flush()
+
+    def close(self) -> None:
+        """Send what is held, then close."""
+        self._flush()
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once; what is held is lost."""
+        self._held.clear()
+        self._transport.abort()
+
+    def is_closing(self) -> bool:
+        """Whether nothing more can be sent."""
+        return self._transport.is_closing()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """What is known about the connection."""
+        return self._transport.get_extra_info(name, default)
+
+    def pause_reading(self) -> None:
+        """Leave what the client sends with the kernel."""
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Hear the client again."""
+        self._transport.resume_reading()
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """Hand what the client sends to another."""
+        self._transport.set_protocol(protocol)
+
+    def _flush(self) -> None:
+        if not self._held:
+            return
+        data = self._held[0] if len(self._held) == 1 else b"".join(self._held)
+        self._held.clear()
+        self._length = 0
+        self._transport.write(data)

@@ -1,0 +1,70 @@
+"""What the server writes piece by piece leaves in one."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from mainspring.api.joined_writes import MOST_HELD, JoinedWrites
+
+
+class Wire(asyncio.Transport):
+    """Remembers each piece that is passed on, and how it ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[bytes] = []
+        self.end: str | None = None
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.sent.append(bytes(data))
+
+    def close(self) -> None:
+        self.end = "closed"
+
+    def abort(self) -> None:
+        self.end = "aborted"
+
+
+@asynccontextmanager
+async def a_turn(wire: Wire) -> AsyncIterator[JoinedWrites]:
+    """What happens in the block happens before the loop turns, which it then does."""
+    yield JoinedWrites(wire, asyncio.get_running_loop())
+    await asyncio.sleep(0)
+
+
+async def test_the_writes_of_one_turn_leave_together_and_in_order() -> None:
+    wire = Wire()
+    async with a_turn(wire) as transport:
+        transport.write(b"head ")
+        transport.write(b"body")
+        assert wire.sent == []
+    assert wire.sent == [b"head body"]
+    transport.write(b"next")
+    await asyncio.sleep(0)
+    assert wire.sent == [b"head body", b"next"]
+
+
+async def test_much_is_passed_on_at_once() -> None:
+    wire = Wire()
+    async with a_turn(wire) as transport:
+        transport.write(b"head")
+        transport.write(b"x" * MOST_HELD)
+        assert wire.sent == [b"head" + b"x" * MOST_HELD]
+    assert len(wire.sent) == 1
+
+
+async def test_what_was_written_is_sent_before_the_end() -> None:
+    wire = Wire()
+    async with a_turn(wire) as transport:
+        transport.write(b"last words")
+        transport.close()
+        assert (wire.sent, wire.end) == ([b"last words"], "closed")
+    assert len(wire.sent) == 1
+
+
+async def test_an_abort_sends_nothing_more() -> None:
+    wire = Wire()
+    async with a_turn(wire) as transport:
+        transport.write(b"last words")
+        transport.abort()
+    assert (wire.sent, wire.end) == ([], "aborted")
