@@ -21,7 +21,8 @@ QUIET = timedelta(milliseconds=5)
 """At most one look, and one signal per lane, in this time."""
 HEAD_START = timedelta(milliseconds=3)
 """What the workers have to take a run that is due, before they are told of it."""
-
+LONGEST_REST = timedelta(milliseconds=50)
+"""After that long, news that doesn't cease is looked at; no later than what is known to be due."""
 BUSY = timedelta(milliseconds=100)
 """While a lane has due work, that hides what comes next: the next look is no later than this."""
 
@@ -47,6 +48,8 @@ class Ticker:
         self._lanes: tuple[Lane, ...] = ()
         self._looked_at = _LONG_AGO
         self._look_at = _LONG_AGO
+        self._rest = QUIET
+        """How long to leave news to the workers: ever longer, while it comes without a break."""
         self._patience: dict[Lane, float] = {}
         self._signalled_at: dict[Lane, float] = {}
 
@@ -66,7 +69,8 @@ class Ticker:
         """New work may be due before what is known; the workers, who were told as well, go first."""
         told = await self._signals.wait(tuple(lane_topic(lane) for lane in self._lanes), at_most)
         if told:
-            await self._clock.sleep(QUIET)
+            await self._clock.sleep(max(min(self._rest, self._until(self._look_at)), QUIET))
+        self._rest = min(2 * self._rest, LONGEST_REST) if told else QUIET
         return told
 
     async def _look(self) -> None:

@@ -1,10 +1,11 @@
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
 
 from mainspring.domain.ids import Lane
 from mainspring.ports.sessions import Role
-from mainspring.services.ticker import BUSY, HEAD_START, POLL, QUIET, Ticker
+from mainspring.services.ticker import BUSY, HEAD_START, LONGEST_REST, POLL, QUIET, Ticker
 from tests.unit.services.fakes import (
     FakeClock,
     FakeRandom,
@@ -207,3 +208,31 @@ async def test_the_workers_go_first_when_there_is_new_work(
     signals.pending, before = 1, clock.elapsed
     assert await ticker._listen(POLL)
     assert clock.elapsed - before == QUIET
+
+
+async def test_news_without_a_break_is_looked_at_ever_more_rarely_until_it_ceases(
+    ticker: Ticker, signals: FakeSignals, clock: FakeClock
+) -> None:
+    async def rest(*, news: bool) -> timedelta:
+        signals.pending, before = int(news), clock.elapsed
+        await ticker._listen(timedelta(0))
+        return clock.elapsed - before
+
+    await ticker.step()
+    rests = [await rest(news=True) for _ in range(6)]
+    assert rests == [QUIET, 2 * QUIET, 4 * QUIET, 8 * QUIET, LONGEST_REST, LONGEST_REST]
+    await rest(news=False)
+    assert await rest(news=True) == QUIET
+
+
+async def test_news_does_not_hide_a_moment_that_is_known(
+    ticker: Ticker, work: FakeWork, signals: FakeSignals, clock: FakeClock
+) -> None:
+    for _ in range(5):
+        signals.pending = 1
+        await ticker._listen(POLL)
+    work.wakes = {MAIL: seconds(0.02)}
+    await ticker.step()
+    signals.pending, before = 1, clock.elapsed
+    await ticker._listen(POLL)
+    assert clock.elapsed - before == seconds(0.02) + HEAD_START
