@@ -1,6 +1,7 @@
 """What is stored for a request, decided without a server or a store."""
 
 import json
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import AsyncMock
@@ -21,7 +22,7 @@ from mainspring.domain.ids import BlobId, Lane, RunId, moment_of
 from mainspring.domain.job import CatchUp, Misfire, NewJob, Overlap, Terms
 from mainspring.domain.run import NewRun
 from mainspring.errors import Invalid, InvalidSchedule, KeyConflict, UnknownHandler
-from mainspring.ports.work import Added, Addition
+from mainspring.ports.work import Added, Addition, Note
 
 NOW = datetime(2030, 1, 1, 12, 0, tzinfo=UTC)
 LANE = Lane("lane")
@@ -135,12 +136,23 @@ def test_an_invalid_schedule_says_where() -> None:
     assert (refused.value.part, refused.value.position) == ("61", 0)
 
 
+def taken_as(kind: Addition) -> Callable[..., Sequence[Added]]:
+    """A store's answer to whatever is added."""
+
+    def add(items: Sequence[NewRun], *, note: Note) -> Sequence[Added]:
+        answers = [Added(kind, item.id, NOW) for item in items]
+        note(answers)
+        return answers
+
+    return add
+
+
 @pytest.fixture
 def store() -> AsyncMock:
     store = AsyncMock()
     store.handlers.return_value = {"registered": Lane("its own")}
     store.put.return_value = BlobId("blob")
-    store.add.side_effect = lambda items: [Added(Addition.CREATED, item.id, NOW) for item in items]
+    store.add.side_effect = taken_as(Addition.CREATED)
     return store
 
 
@@ -187,7 +199,7 @@ async def test_a_handler_that_came_a_moment_ago_is_known(submissions: Submission
 
 
 async def test_a_key_that_stands_for_another_body_is_a_conflict(submissions: Submissions, store: AsyncMock) -> None:
-    store.add.side_effect = lambda items: [Added(Addition.CONFLICT, item.id) for item in items]
+    store.add.side_effect = taken_as(Addition.CONFLICT)
     with pytest.raises(KeyConflict, match="choose another key"):
         await submissions.submit(submission(key="k"))
 

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mainspring.api.coalescer import Coalescer
@@ -18,6 +18,7 @@ from mainspring.domain.ids import DEFAULT_OWNER, RANDOM_BITS, JobId, Lane
 from mainspring.domain.job import NewJob
 from mainspring.domain.run import Key, NewRun
 from mainspring.errors import Invalid, KeyConflict
+from mainspring.ports.audit import Entry
 from mainspring.ports.blobs import Blobs
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.tracing import UNTRACED, Tracing
@@ -87,6 +88,30 @@ class Submitted(NamedTuple):
     created: bool
 
 
+Account = Callable[[Submitted], Entry]
+"""What the audit says about a new job."""
+AccountOfAll = Callable[[str, Sequence[JobId]], Entry]
+"""What it says about the new ones among those that came together, and their owner."""
+
+
+class _Adding:
+    """A job on its way into the store."""
+
+    def __init__(self, item: Item, payload: bytes, pattern: Pattern, account: Account | None) -> None:
+        self.item = item
+        self._payload = payload
+        self._pattern = pattern
+        self._account = account
+        self.submitted: Submitted | None = None
+        """What it has become, once the store has taken it as new."""
+
+    def taken(self, added: Added) -> Iterator[Entry]:
+        """What is to be noted about it: with the store's answer, and before anybody else has that."""
+        self.submitted = _created(self.item, self._payload, self._pattern, added)
+        if self.submitted is not None and self._account is not None:
+            yield self._account(self.submitted)
+
+
 class Submissions:
     """Takes jobs in."""
 
@@ -108,29 +133,42 @@ class Submissions:
         self._random = random
         self._tracing = tracing
         self._lanes = Lanes(views, clock, builtin)
-        self._adding = Coalescer[Item, Added](work.add)
+        self._adding = Coalescer[_Adding, Added](self._add)
 
-    async def submit(self, submission: Submission) -> Submitted:
+    async def submit(self, submission: Submission, account: Account | None = None) -> Submitted:
         """Store it once; a repeated key answers with the first job, or raises KeyConflict for another body."""
         item = self._composed(submission, await self._lane(submission))
         item = await self._with_payload_aside(item, submission.payload)
-        added = await self._adding.put(item)
+        adding = _Adding(item, submission.payload, submission.pattern, account)
+        added = await self._adding.put(adding)
         if added.kind is Addition.CONFLICT:
             raise KeyConflict(_conflict(item, added))
-        created = _created(item, submission.payload, submission.pattern, added)
-        return created or await self._existing(item, added)
+        return adding.submitted or await self._existing(item, added)
 
-    async def submit_all(self, batch: Iterable[Document], owner: str | None) -> Sequence[Submitted]:
+    async def submit_all(
+        self, batch: Iterable[Document], owner: str | None, account: AccountOfAll | None = None
+    ) -> Sequence[Submitted]:
         """Store all or nothing, answered in their order; InvalidFields names what is wrong by its index."""
         items, texts = await self._validated(batch, owner)
         for index, (payload, _) in enumerate(texts):
             if len(payload) > MAX_INLINE:
                 items[index] = await self._with_payload_aside(items[index], payload)
-        answers = await self._work.add(items, together=True)
+
+        def note(answers: Sequence[Added]) -> Sequence[Entry]:
+            created = [JobId(added.id) for added in answers if added.kind is Addition.CREATED]
+            return [account(_owner(items[0]), created)] if created and account is not None else []
+
+        answers = await self._work.add(items, together=True, note=note)
         for index, (item, added) in enumerate(zip(items, answers, strict=True)):
             if added.kind is Addition.CONFLICT:
                 raise KeyConflict(f"jobs.{index}: {_conflict(item, added)}; nothing was stored")
         return await self._all_submitted(items, texts, answers)
+
+    async def _add(self, batch: Sequence[_Adding]) -> Sequence[Added]:
+        def note(answers: Sequence[Added]) -> Sequence[Entry]:
+            return [entry for adding, added in zip(batch, answers, strict=True) for entry in adding.taken(added)]
+
+        return await self._work.add([adding.item for adding in batch], note=note)
 
     async def _validated(self, batch: Iterable[Document], owner: str | None) -> tuple[list[Item], list[_Text]]:
         """What to store, and what to answer with; no more than that is kept of what was read."""
@@ -208,8 +246,11 @@ def _created(item: Item, payload: bytes, pattern: Pattern, added: Added) -> Subm
     """The answer for a new job, if the store said enough to give it."""
     if added.kind is not Addition.CREATED or added.at is None:
         return None
-    owner = item.owner if isinstance(item, NewRun) else item.job.owner
-    return Submitted(JobId(added.id), owner, 1, stored_text(item, added.at, payload, pattern), created=True)
+    return Submitted(JobId(added.id), _owner(item), 1, stored_text(item, added.at, payload, pattern), created=True)
+
+
+def _owner(item: Item) -> str:
+    return item.owner if isinstance(item, NewRun) else item.job.owner
 
 
 def _key(item: Item) -> str | None:

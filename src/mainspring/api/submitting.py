@@ -6,6 +6,7 @@ after the guards, like every other. The OpenAPI document describes it all the sa
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -23,8 +24,9 @@ from mainspring.api.requests import InvalidFields, JobRequest
 from mainspring.api.schemas.jobs import MAX_BATCH, Batch, BatchAnswer, Job
 from mainspring.api.services import Services
 from mainspring.api.submission import Submission, Submitted
-from mainspring.api.trail import Trail
+from mainspring.domain.ids import JobId
 from mainspring.errors import MainspringError
+from mainspring.ports.audit import Entry
 
 MAX_BATCH_BODY = 32 * 1024 * 1024
 PATH = "/api/v1/jobs"
@@ -40,7 +42,6 @@ class SubmitJob:
     def __init__(self, app: ASGIApp, *, services: Services) -> None:
         self._app = app
         self._submissions = services.submissions
-        self._trail = services.trail
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request."""
@@ -66,10 +67,8 @@ class SubmitJob:
         caller = caller_of_scope(scope)
         key = _key(scope)
         body = await receive_body(scope, receive)
-        submitted = await self._submissions.submit(Submission.read(body, owner=caller.visible, key=key))
-        if submitted.created:
-            await note_creation(self._trail, caller, submitted)
-        return submitted
+        submission = Submission.read(body, owner=caller.visible, key=key)
+        return await self._submissions.submit(submission, partial(creation, caller))
 
 
 def _start(submitted: Submitted) -> Message:
@@ -117,12 +116,7 @@ def batch_router(services: Services) -> APIRouter:
     )
     async def submit_batch(request: Request, caller: Requester) -> Response:
         batch = read_objects(await read_body(request, MAX_BATCH_BODY), "jobs", MAX_BATCH)
-        submitted = await services.submissions.submit_all(batch, caller.visible)
-        created = [each for each in submitted if each.created]
-        if created:
-            await services.trail.note(
-                caller, "job.create_batch", "jobs", owner=created[0].owner, after=_account(created)
-            )
+        submitted = await services.submissions.submit_all(batch, caller.visible, partial(_creation_of_all, caller))
         items = b",".join([each.text for each in submitted])
         existing = write_json([index for index, each in enumerate(submitted) if not each.created])
         text = b"".join((b'{"items":[', items, b'],"existing":', existing, b"}"))
@@ -136,11 +130,22 @@ def batch_router(services: Services) -> APIRouter:
     return router
 
 
-async def note_creation(trail: Trail, caller: Caller, submitted: Submitted) -> None:
-    """Write down that *caller* made a job."""
-    subject = f"job:{submitted.id}"
-    after = _brief(submitted)
-    await trail.note(caller, "job.create", subject, owner=submitted.owner, job_id=submitted.id, after=after)
+def creation(caller: Caller, submitted: Submitted) -> Entry:
+    """What the audit says about a job that *caller* made."""
+    return Entry(
+        actor=caller.actor,
+        owner=submitted.owner,
+        action="job.create",
+        subject=f"job:{submitted.id}",
+        job_id=submitted.id,
+        after=_brief(submitted),
+    )
+
+
+def _creation_of_all(caller: Caller, owner: str, jobs: Sequence[JobId]) -> Entry:
+    """The same for a batch: what was made, without what is in it."""
+    after = write_json({"count": len(jobs), "jobs": [str(job) for job in jobs]})
+    return Entry(actor=caller.actor, owner=owner, action="job.create_batch", subject="jobs", after=after)
 
 
 def _brief(submitted: Submitted) -> bytes:
@@ -148,11 +153,6 @@ def _brief(submitted: Submitted) -> bytes:
     if len(submitted.text) <= MAX_NOTED:
         return submitted.text
     return write_json({**json.loads(submitted.text), "payload": "left out"})
-
-
-def _account(created: Sequence[Submitted]) -> dict[str, Any]:
-    """A batch as the audit keeps it: what was made, without what is in it."""
-    return {"count": len(created), "jobs": [str(each.id) for each in created]}
 
 
 def _key(scope: Scope) -> str | None:

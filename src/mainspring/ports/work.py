@@ -1,6 +1,6 @@
 """Runs: adding them, handing them over, settling what came of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,6 +12,7 @@ from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Settled, Verdict
 from mainspring.domain.run import Attempt, NewRun, State
 from mainspring.domain.task import Task
+from mainspring.ports.audit import Entry
 
 
 class Addition(StrEnum):
@@ -33,7 +34,7 @@ class Added:
     kind: Addition
     id: UUID
     at: datetime | None = field(default=None, compare=False)
-    """The store's now as it was stored, so that nobody has to read it back; None where the store doesn't say."""
+    """The store's now as it was stored, so that nobody has to read it back; of what is new it is always known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,11 +107,21 @@ class Steered:
     state: State | None = None
 
 
+Note = Callable[[Sequence[Added]], Sequence[Entry]]
+"""What the audit is to say, once it is known how each item was taken. It may be asked again, and in another thread."""
+
+
 class Work(Protocol):
     """Every write is a compare-and-set; every verb takes and returns batches, answered in the order they were given."""
 
-    async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:
-        """Store each item once; with *together*, a single conflict stores nothing, on stores that have transactions."""
+    async def add(
+        self, items: Sequence[NewRun | NewJob], *, together: bool = False, note: Note | None = None
+    ) -> Sequence[Added]:
+        """Store each item once; with *together*, a single conflict stores nothing, on stores that have transactions.
+
+        What *note* says of the answers is in the audit before they are given: on stores that have transactions,
+        together with what was stored or not at all.
+        """
         ...
 
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:

@@ -10,7 +10,7 @@ from mainspring.domain.plan import Advance, Skip
 from mainspring.domain.run import Attempt, NewRun
 from mainspring.ports.sessions import Heard, Member, News, NewSession, Role, Sessions
 from mainspring.ports.timetable import Due, Timetable
-from mainspring.ports.work import Added, Claim, Order, Steered, Work
+from mainspring.ports.work import Added, Claim, Note, Order, Steered, Work
 
 
 class ForwardingWork:
@@ -19,9 +19,11 @@ class ForwardingWork:
     def __init__(self, work: Work) -> None:
         self._work = work
 
-    async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:
+    async def add(
+        self, items: Sequence[NewRun | NewJob], *, together: bool = False, note: Note | None = None
+    ) -> Sequence[Added]:
         """As `Work.add`."""
-        return await self._work.add(items, together=together)
+        return await self._work.add(items, together=together, note=note)
 
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
         """As `Work.claim`."""

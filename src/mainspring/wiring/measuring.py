@@ -27,7 +27,7 @@ from mainspring.ports.tracing import trace_id_of
 from mainspring.ports.transactions import Transactions
 from mainspring.ports.upkeep import Upkeep
 from mainspring.ports.views import Views
-from mainspring.ports.work import Added, Claim, Order, Steered, Work
+from mainspring.ports.work import Added, Claim, Note, Order, Steered, Work
 from mainspring.wiring.forwarding import ForwardingTimetable, ForwardingWork
 from mainspring.wiring.stores import Store
 
@@ -71,10 +71,12 @@ class MeasuredWork(ForwardingWork):
         super().__init__(work)
         self._time = stopwatch.operation
 
-    async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:
+    async def add(
+        self, items: Sequence[NewRun | NewJob], *, together: bool = False, note: Note | None = None
+    ) -> Sequence[Added]:
         """As `Work.add`."""
         with self._time("add"):
-            return await super().add(items, together=together)
+            return await super().add(items, together=together, note=note)
 
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
         """As `Work.claim`."""

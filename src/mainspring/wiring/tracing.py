@@ -13,7 +13,7 @@ from mainspring.errors import ConfigurationError
 from mainspring.ports.time import Clock
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.tracing import Kind, Tracing
-from mainspring.ports.work import Added, Work
+from mainspring.ports.work import Added, Note, Work
 from mainspring.wiring.forwarding import ForwardingTimetable, ForwardingWork
 from mainspring.wiring.measuring import MeasuredStore
 
@@ -46,10 +46,12 @@ class TracedWork(ForwardingWork):
         self._tracing = tracing
         self._clock = clock
 
-    async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:
+    async def add(
+        self, items: Sequence[NewRun | NewJob], *, together: bool = False, note: Note | None = None
+    ) -> Sequence[Added]:
         """As `Work.add`."""
         began = self._clock.now()
-        answers = await super().add(items, together=together)
+        answers = await super().add(items, together=together, note=note)
         ended = self._clock.now()
         traces = Counter(item.task.trace for item in items if isinstance(item, NewRun) and item.task.trace is not None)
         for parent, count in traces.items():

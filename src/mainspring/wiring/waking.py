@@ -17,7 +17,7 @@ from mainspring.ports.signals import TIMETABLE, Signals, lane_topic, session_top
 from mainspring.ports.time import Clock
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.views import Views
-from mainspring.ports.work import Added, Addition, Edit, Effect, Order, Release, Steered, Work
+from mainspring.ports.work import Added, Addition, Edit, Effect, Note, Order, Release, Steered, Work
 from mainspring.wiring.forwarding import ForwardingSessions, ForwardingTimetable, ForwardingWork
 
 SOON = timedelta(seconds=1)
@@ -73,9 +73,11 @@ class WakingWork(ForwardingWork):
         self._waker = waker
         self._clock = clock
 
-    async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:
+    async def add(
+        self, items: Sequence[NewRun | NewJob], *, together: bool = False, note: Note | None = None
+    ) -> Sequence[Added]:
         """As `Work.add`."""
-        answers = await super().add(items, together=together)
+        answers = await super().add(items, together=together, note=note)
         stored = [item for item, answer in zip(items, answers, strict=True) if answer.kind is Addition.CREATED]
         self._waker.wake(self._topics(stored))
         return answers

@@ -16,7 +16,7 @@ from mainspring.errors import StoreError
 from mainspring.ports.audit import Entry, Recorded
 from mainspring.ports.sessions import Heard, Member, News, NewSession, Role
 from mainspring.ports.timetable import Due
-from mainspring.ports.work import Added, Claim, Order, Steered
+from mainspring.ports.work import Added, Claim, Note, Order, Steered
 
 MIDNIGHT = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -215,7 +215,9 @@ class FakeWork:
         self.wakes: dict[Lane, timedelta] = {}
         self.looks: list[tuple[Lane, ...]] = []
 
-    async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:
+    async def add(
+        self, items: Sequence[NewRun | NewJob], *, together: bool = False, note: Note | None = None
+    ) -> Sequence[Added]:
         raise NotImplementedError
 
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:

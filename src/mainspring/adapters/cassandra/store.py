@@ -38,13 +38,13 @@ class CassandraStore:
         self.schema = schema
         """The version of the tables."""
         self.timetable = CassandraTimetable(context)
-        self.work = CassandraWork(context)
+        self.audit = CassandraAudit(context)
+        self.work = CassandraWork(context, self.audit)
         self.sessions = CassandraSessions(context)
         self.locks = CassandraLocks(context)
         self.views = CassandraViews(context)
         self.blobs = CassandraBlobs(context)
         self.upkeep = CassandraUpkeep(context)
-        self.audit = CassandraAudit(context)
         self.keys = CassandraKeys(context)
         self.output = CassandraOutput(context)
         self.changes = CassandraChanges(context)

@@ -14,21 +14,32 @@ from mainspring.domain.ids import JobId, Lane, RunId, SessionId
 from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Settled, Verdict
 from mainspring.domain.run import NewRun
-from mainspring.ports.work import Added, Claim, Order, Steered
+from mainspring.ports.audit import Audit
+from mainspring.ports.work import Added, Claim, Note, Order, Steered
 
 
 class CassandraWork:
     """The `Work` port. It remembers what it handed over, how far it has read, and nothing that anybody relies on."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, audit: Audit) -> None:
         self._context = context
+        self._audit = audit
         self._intents = Intents(context)
         self._claims = Claims(context, self._intents)
 
-    async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:  # noqa: ARG002 - there are no transactions: a conflict takes nothing else back
+    async def add(
+        self,
+        items: Sequence[NewRun | NewJob],
+        *,
+        together: bool = False,  # noqa: ARG002 - there are no transactions: a conflict takes nothing else back
+        note: Note | None = None,
+    ) -> Sequence[Added]:
         """Each on its own."""
         self._claims.waits.forget()
-        return await add(self._context, items)
+        answers = await add(self._context, items)
+        if note is not None:
+            await self._audit.append(note(answers))
+        return answers
 
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
         """By conditional batches, one per home."""

@@ -11,14 +11,15 @@ from typing import Any, TypeGuard
 from uuid import UUID
 
 from mainspring.adapters.carried import with_trace
+from mainspring.adapters.postgres.audit import append
 from mainspring.adapters.postgres.bounds import earliest_end
 from mainspring.adapters.postgres.coalesce import Coalescer
 from mainspring.adapters.postgres.engine import Connection, Engine, Purpose
-from mainspring.adapters.postgres.rows import instant, retry_text, task_fields
+from mainspring.adapters.postgres.rows import Row, instant, retry_text, task_fields
 from mainspring.adapters.postgres.statements import load
 from mainspring.domain.job import NewJob
 from mainspring.domain.run import NewRun
-from mainspring.ports.work import Added, Addition
+from mainspring.ports.work import Added, Addition, Note
 
 MOST_TOGETHER = 1000
 """Items of several callers that share a statement; more are worth one of their own."""
@@ -35,27 +36,26 @@ class Adder:
         self._add_plain = Coalescer(self._plain, most=MOST_TOGETHER)
         self._add_judged = Coalescer(self._judged, most=MOST_TOGETHER)
 
-    async def add(self, items: Sequence[_Item], *, together: bool) -> Sequence[Added]:
+    async def add(self, items: Sequence[_Item], *, together: bool, note: Note | None = None) -> Sequence[Added]:
         """Store what is new; the answer for each item says what became of it."""
-        if _all_plain(items):
-            return await self._add_plain(items)  # nothing here can conflict
-        if together:
-            return await self._judged(items, together=True)
+        if _all_plain(items):  # nothing here can conflict
+            if note is None:
+                return await self._add_plain(items)
+            return await self._engine.write(partial(_add_plain, runs=items, note=note), Purpose.WRITE)
+        if together or note is not None:
+            return await self._judged(items, together=together, note=note)
         return await self._add_judged(items)
 
     async def _plain(self, runs: Sequence[NewRun]) -> Sequence[Added]:
-        columns = _columns(runs)
-        row = await self._engine.row(_SQL["add"], *columns, earliest_end(columns[0]), purpose=Purpose.WRITE)
-        assert row is not None  # noqa: S101 - the statement always answers
-        now, new = row
-        if new is None:
-            return [Added(Addition.CREATED, run.id, now) for run in runs]
-        return _told_apart(runs, set(new), now)
+        return _plain_answers(runs, await self._engine.row(_SQL["add"], *_values(runs), purpose=Purpose.WRITE))
 
-    async def _judged(self, items: Sequence[_Item], *, together: bool = False) -> Sequence[Added]:
+    async def _judged(
+        self, items: Sequence[_Item], *, together: bool = False, note: Note | None = None
+    ) -> Sequence[Added]:
+        adding = partial(_add, items=items, together=together, note=note)
         while True:
             try:
-                return await self._engine.write(partial(_add, items=items, together=together), Purpose.WRITE)
+                return await self._engine.write(adding, Purpose.WRITE)
             except _Withheld as withheld:
                 return withheld.answers
             except _Outrun:
@@ -99,7 +99,13 @@ async def known_ids(connection: Connection, ids: Sequence[UUID]) -> tuple[dateti
     return row[0], set(row[1])
 
 
-async def _add(connection: Connection, items: Sequence[_Item], *, together: bool) -> Sequence[Added]:
+async def _add_plain(connection: Connection, runs: Sequence[NewRun], note: Note) -> Sequence[Added]:
+    answers = _plain_answers(runs, await connection.fetchrow(_SQL["add"], *_values(runs)))
+    await append(connection, note(answers))
+    return answers
+
+
+async def _add(connection: Connection, items: Sequence[_Item], *, together: bool, note: Note | None) -> Sequence[Added]:
     answers = await _judge(connection, items)
     if together and any(answer.kind is Addition.CONFLICT for answer in answers):
         raise _Withheld(_withheld(answers))
@@ -110,12 +116,15 @@ async def _add(connection: Connection, items: Sequence[_Item], *, together: bool
         *await insert_runs(connection, runs, await _standing(connection, runs)),
         *await _insert_jobs(connection, [item for item in created if isinstance(item, NewJob)]),
     }
-    return [
+    taken = [
         Added(Addition.EXISTING, answer.id, answer.at)
         if answer.kind is Addition.CREATED and answer.id not in stored  # others were storing the same id
         else answer
         for answer in answers
     ]
+    if note is not None:
+        await append(connection, note(taken))
+    return taken
 
 
 async def _judge(connection: Connection, items: Sequence[_Item]) -> list[Added]:
@@ -172,6 +181,19 @@ def _all_plain(items: Sequence[_Item]) -> TypeGuard[Sequence[NewRun]]:
     return all(
         isinstance(item, NewRun) and item.key is None and item.origin is None and item.one_shot for item in items
     )
+
+
+def _values(runs: Sequence[NewRun]) -> Sequence[Any]:
+    columns = _columns(runs)
+    return [*columns, earliest_end(columns[0])]
+
+
+def _plain_answers(runs: Sequence[NewRun], row: "Row | None") -> Sequence[Added]:
+    assert row is not None  # noqa: S101 - the statement always answers
+    now, new = row
+    if new is None:
+        return [Added(Addition.CREATED, run.id, now) for run in runs]
+    return _told_apart(runs, set(new), now)
 
 
 def _told_apart(runs: Sequence[NewRun], new: set[UUID], now: datetime) -> Sequence[Added]:

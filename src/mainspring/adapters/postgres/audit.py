@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from mainspring.adapters.audit_chain import BEFORE_ALL, digest, digests
 from mainspring.adapters.postgres.engine import Connection, Engine
@@ -27,18 +28,8 @@ class PostgresAudit:
 
     async def append(self, entries: Sequence[Entry]) -> None:
         """Record what was done, in order."""
-        if not entries:
-            return
-        await self._engine.execute(
-            _SQL["append"],
-            [text(entry.actor) for entry in entries],
-            [text(entry.owner) for entry in entries],
-            [text(entry.action) for entry in entries],
-            [text(entry.subject) for entry in entries],
-            [entry.job_id for entry in entries],
-            [entry.before for entry in entries],
-            [entry.after for entry in entries],
-        )
+        if entries:
+            await self._engine.execute(_SQL["append"], *_columns(entries))
 
     async def page(
         self, *, owner: str | None, job_id: JobId | None, before: int | None, limit: int
@@ -58,6 +49,24 @@ class PostgresAudit:
     async def verify(self) -> int | None:
         """The number of the first entry whose digest doesn't fit."""
         return await self._engine.read(_verify)
+
+
+async def append(connection: Connection, entries: Sequence[Entry]) -> None:
+    """Record what was done in a transaction of somebody else."""
+    if entries:
+        await connection.execute(_SQL["append"], *_columns(entries))
+
+
+def _columns(entries: Sequence[Entry]) -> Sequence[Sequence[Any]]:
+    return [
+        [text(entry.actor) for entry in entries],
+        [text(entry.owner) for entry in entries],
+        [text(entry.action) for entry in entries],
+        [text(entry.subject) for entry in entries],
+        [entry.job_id for entry in entries],
+        [entry.before for entry in entries],
+        [entry.after for entry in entries],
+    ]
 
 
 async def _chain(connection: Connection, complete: int, limit: int) -> int:

@@ -15,7 +15,7 @@ from mainspring.domain.ids import JobId, Lane, RunId, SessionId
 from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Settled, Verdict
 from mainspring.domain.run import NewRun
-from mainspring.ports.work import Added, Claim, Order, Steered
+from mainspring.ports.work import Added, Claim, Note, Order, Steered
 
 _SQL = load("work")
 
@@ -28,11 +28,13 @@ class PostgresWork:
         self._adder = Adder(engine)
         self._turn = 0
 
-    async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:
+    async def add(
+        self, items: Sequence[NewRun | NewJob], *, together: bool = False, note: Note | None = None
+    ) -> Sequence[Added]:
         """Store each item once."""
         if not items:
             return []
-        return await self._adder.add(items, together=together)
+        return await self._adder.add(items, together=together, note=note)
 
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
         """Hand over the best waiting runs; each claim begins with another lane."""

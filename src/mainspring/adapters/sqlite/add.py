@@ -6,19 +6,22 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from mainspring.adapters.sqlite.audit import append
 from mainspring.adapters.sqlite.engine import Transaction
 from mainspring.adapters.sqlite.rows import dump, identity, micros, task_fields, to_instant, to_micros
 from mainspring.adapters.sqlite.statements import load
 from mainspring.adapters.sqlite.totals import Totals, add_totals
 from mainspring.domain.job import NewJob
 from mainspring.domain.run import Key, NewRun, Origin
-from mainspring.ports.work import Added, Addition
+from mainspring.ports.work import Added, Addition, Note
 
 _SQL = load("work")
 _Item = NewRun | NewJob
 
 
-def add(transaction: Transaction, items: Sequence[_Item], *, together: bool) -> Sequence[Added]:
+def add(
+    transaction: Transaction, items: Sequence[_Item], *, together: bool, note: Note | None = None
+) -> Sequence[Added]:
     """Store what is new; the answer for each item says what became of it."""
     answers = _judge(transaction, items)
     if together and any(answer.kind is Addition.CONFLICT for answer in answers):
@@ -30,6 +33,8 @@ def add(transaction: Transaction, items: Sequence[_Item], *, together: bool) -> 
     insert_runs(transaction, runs, _standing(transaction, runs))
     if jobs:
         transaction.execute(_SQL["insert_jobs"], dump([_job_fields(item) for item in jobs]))
+    if note is not None:
+        append(transaction, note(answers))
     return answers
 
 

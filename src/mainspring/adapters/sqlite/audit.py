@@ -25,7 +25,7 @@ class SqliteAudit:
 
     async def append(self, entries: Sequence[Entry]) -> None:
         """Record what was done, in order."""
-        await self._engine.write(partial(_append, entries=entries))
+        await self._engine.write(partial(append, entries=entries))
 
     async def page(
         self, *, owner: str | None, job_id: JobId | None, before: int | None, limit: int
@@ -44,7 +44,10 @@ class SqliteAudit:
         return await self._engine.read(_verify)
 
 
-def _append(transaction: Transaction, entries: Sequence[Entry]) -> None:
+def append(transaction: Transaction, entries: Sequence[Entry]) -> None:
+    """Record what was done, in order."""
+    if not entries:
+        return
     rows = [
         [
             entry.actor,

@@ -1,6 +1,7 @@
 """What the dialects share: the way of a job in, and the way to one that is there."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from fastapi import Request
@@ -13,7 +14,7 @@ from mainspring.api.parameters import touching
 from mainspring.api.requests import InvalidFields
 from mainspring.api.services import Services
 from mainspring.api.submission import Submission, Submitted
-from mainspring.api.submitting import note_creation
+from mainspring.api.submitting import creation
 from mainspring.domain.ids import JobId
 from mainspring.domain.schedule import parse
 from mainspring.errors import InvalidSchedule
@@ -34,10 +35,7 @@ class Door:
         """Store the job that native *fields* describe, where `Raw` texts are kept as they are."""
         document = read_object(write_json(dict(fields)))
         submission = Submission.of(document, owner=caller.visible, key=key, at_start=at_start)
-        submitted = await self._services.submissions.submit(submission)
-        if submitted.created:
-            await note_creation(self._services.trail, caller, submitted)
-        return submitted
+        return await self._services.submissions.submit(submission, partial(creation, caller))
 
     async def record(self, caller: Caller, job_id: JobId) -> JobRecord:
         """The job, or NotFound if there is none that the caller may see."""

@@ -1,6 +1,7 @@
 """Adding runs and jobs: once each, whatever is repeated."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -9,6 +10,7 @@ from mainspring.domain.ids import derived_run_id
 from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Settled, Succeeded
 from mainspring.domain.run import NewRun, State
+from mainspring.ports.audit import Entry
 from mainspring.ports.views import Cursor, DeadFilter, JobFilter, RunFilter
 from mainspring.ports.work import Added, Addition
 from mainspring.testing.contracts.base import (
@@ -38,6 +40,11 @@ ODD_PAYLOADS = [
     b'"\x00"',
     b"[" + b'"' + b"x" * 4092 + b'"' + b"]",
 ]
+
+
+def _kinds(answers: Sequence[Added]) -> Sequence[Entry]:
+    kinds = " ".join(answer.kind for answer in answers)
+    return [Entry(actor="ann", owner="o", action=kinds, subject="jobs")]
 
 
 class AddingContract(StoreContract):
@@ -183,6 +190,28 @@ class AddingContract(StoreContract):
         items: list[NewRun | NewJob] = [make.run(key=a_key("a")), make.new_job(), make.run()]
         kinds = [answer.kind for answer in await store.work.add(items, together=True)]
         assert kinds == [Addition.CREATED] * 3
+
+    @pytest.mark.parametrize("together", [False, True])
+    async def test_what_is_noted_about_the_answers_is_in_the_audit(
+        self, store: Store, make: Factory, together: bool
+    ) -> None:
+        earlier, plain, keyed, job = make.run(), make.run(), make.run(key=a_key("k")), make.new_job()
+        await added(store, earlier)
+        await store.work.add([plain, earlier], together=together, note=_kinds)
+        await store.work.add([keyed, job], together=together, note=_kinds)
+        await store.work.add([keyed], together=together, note=lambda _: ())
+        recorded = await store.audit.page(owner=None, job_id=None, before=None, limit=10)
+        assert [each.entry.action for each in reversed(recorded)] == ["created existing", "created created"]
+
+    async def test_what_cannot_be_noted_is_not_stored(self, store: Store, make: Factory) -> None:
+        if not self.has_transactions:
+            pytest.skip("the store notes what it has stored")
+        plain, keyed = make.run(), make.run(key=a_key("k"))
+        for new in (plain, keyed):
+            with pytest.raises(ZeroDivisionError):
+                await store.work.add([new], note=lambda _: [1 // 0])  # type: ignore[list-item]  # it is never returned
+        assert not (await store.views.runs(RunFilter(), EVERYTHING)).items
+        assert await store.work.add([keyed]) == [Added(Addition.CREATED, keyed.id)]
 
     async def test_concurrent_adds_with_one_key_create_one(
         self, store: Store, second_store: Store, make: Factory

@@ -57,9 +57,7 @@ class MemoryAudit:
 
     async def append(self, entries: Sequence[Entry]) -> None:
         """Numbers count from one."""
-        for entry in entries:
-            number = len(self._tables.audit) + 1
-            self._tables.audit.append(Recorded(number=number, at=self._tables.now(), entry=entry, digest=None))
+        self._tables.record(entries)
 
     async def page(
         self, *, owner: str | None, job_id: JobId | None, before: int | None, limit: int

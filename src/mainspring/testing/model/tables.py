@@ -1,7 +1,7 @@
 """What the model remembers, and the few changes that several verbs share."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
@@ -12,7 +12,7 @@ from mainspring.domain.ids import BlobId, Fence, JobId, Lane, RunId, SessionId, 
 from mainspring.domain.job import Job
 from mainspring.domain.plan import Skip
 from mainspring.domain.run import NewRun, Origin, Run, State
-from mainspring.ports.audit import Recorded
+from mainspring.ports.audit import Entry, Recorded
 from mainspring.ports.keys import ApiKey
 from mainspring.ports.output import Printed
 from mainspring.ports.sessions import Member, NewSession
@@ -84,6 +84,11 @@ class Tables:
     def now(self) -> datetime:
         """The store's clock."""
         return self.clock.now()
+
+    def record(self, entries: Sequence[Entry]) -> None:
+        """Append to the audit."""
+        for entry in entries:
+            self.audit.append(Recorded(number=len(self.audit) + 1, at=self.now(), entry=entry, digest=None))
 
     def change(self, run: Run, **fields: Any) -> Run:
         """Replace fields of a run's row."""

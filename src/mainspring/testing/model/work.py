@@ -13,7 +13,7 @@ from mainspring.domain.run import Attempt, NewRun, Run, State
 from mainspring.domain.task import BACKSTOP
 from mainspring.errors import SessionLost
 from mainspring.ports.views import WAIT_BUCKETS, DeadLetter
-from mainspring.ports.work import Added, Addition, Claim, Order, Steered
+from mainspring.ports.work import Added, Addition, Claim, Note, Order, Steered
 from mainspring.testing.model.steer import steer
 from mainspring.testing.model.tables import Accepted, Tables
 
@@ -24,14 +24,18 @@ class MemoryWork:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    async def add(self, items: Sequence[NewRun | NewJob], *, together: bool = False) -> Sequence[Added]:
+    async def add(
+        self, items: Sequence[NewRun | NewJob], *, together: bool = False, note: Note | None = None
+    ) -> Sequence[Added]:
         """First decide about each item, then store those that nothing stands against."""
         answers = self._judged(items)
         if together and any(answer.kind is Addition.CONFLICT for answer in answers):
             return [self._withheld(answer) for answer in answers]
+        entries = () if note is None else note(answers)
         for item, answer in zip(items, answers, strict=True):
             if answer.kind is Addition.CREATED:
                 self._store(item)
+        self._tables.record(entries)
         return answers
 
     def _judged(self, items: Sequence[NewRun | NewJob]) -> list[Added]:
@@ -45,7 +49,8 @@ class MemoryWork:
                 kind = Addition.EXISTING if earlier.body == item.key.body else Addition.CONFLICT
                 answers.append(Added(kind, earlier.id))
                 continue
-            answers.append(Added(Addition.EXISTING if identity in known else Addition.CREATED, identity))
+            kind = Addition.EXISTING if identity in known else Addition.CREATED
+            answers.append(Added(kind, identity, self._tables.now()))
             known.add(identity)
             if item.key:
                 accepted[owner, item.key.text] = Accepted(id=identity, body=item.key.body, at=self._tables.now())
