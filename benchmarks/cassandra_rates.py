@@ -230,7 +230,7 @@ async def benched() -> AsyncIterator[Bench]:
     async with AsyncExitStack() as closing:
         cluster = closing.enter_context(CassandraCluster())
         clock = SystemClock()
-        driver, _ = await open_driver(address(cluster.url()), clock)
+        driver, _ = await open_driver(address(cluster.url()))
         closing.push_async_callback(driver.close)
         store = CassandraStore.over(CqlRows(driver), clock=clock, random=SystemRandom())
         yield Bench(cluster, CqlRows(driver), Bridge(driver), store)

@@ -17,7 +17,6 @@ from mainspring.adapters.cassandra.driver import Driver, Manner
 from mainspring.adapters.cassandra.migrate import open_driver
 from mainspring.adapters.cassandra.table import Table
 from mainspring.adapters.cassandra.tables import RUN, SETTING, TABLES
-from mainspring.adapters.system.clock import SystemClock
 from servers.cassandra import CassandraCluster, installed_jars
 from servers.process import NotInstalled
 from servers.shared import shared
@@ -55,7 +54,7 @@ def cassandra_cluster_url(request: pytest.FixtureRequest, tmp_path_factory: pyte
 def cassandra_driver(cassandra_cluster_url: str) -> Iterator[Driver]:
     """Connections to a keyspace with Mainspring's tables, for one test after another: making them takes seconds."""
     url = in_keyspace(cassandra_cluster_url, f"test_{secrets.token_hex(8)}")
-    driver, _ = asyncio.run(open_driver(address(url), SystemClock()))
+    driver, _ = asyncio.run(open_driver(address(url)))
     yield driver
     driver.session.execute(f"DROP KEYSPACE {driver.address.keyspace}", execution_profile=Manner.SCHEMA)
     driver.cluster.shutdown()

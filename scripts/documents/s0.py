@@ -32,7 +32,7 @@ S0 = Document(
         Group(
             "24",
             "A process that waits for a store which is down when it starts",
-            later="a start without the store: on Cassandra a process waits, else it ends and has to be started again",
+            ("tests/scenarios/serve/test_awaiting.py",),
         ),
         Group("25, 60 to 75", "The checkout service", ("examples/orders/README.md",)),
         Group("26 to 30", "Fenced locks that outlive their holders", LOCKS),

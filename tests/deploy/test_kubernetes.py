@@ -55,10 +55,10 @@ def test_each_role_listens_where_it_is_probed(role: str) -> None:
     assert container["args"] == [role]
     [port] = container["ports"]
     assert str(port["containerPort"]) == image_environment()["MAINSPRING_PORT"]
-    for probe in ("startupProbe", "readinessProbe"):
-        assert container[probe]["httpGet"] == {"path": "/readyz", "port": port["name"]}
-    # While the store is away, pods must stay.
-    assert container["livenessProbe"]["tcpSocket"] == {"port": port["name"]}
+    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": port["name"]}
+    # While the store is away, or isn't there yet, pods must stay.
+    for probe in ("startupProbe", "livenessProbe"):
+        assert container[probe]["tcpSocket"] == {"port": port["name"]}
 
 
 def test_no_pod_may_do_more_than_it_must() -> None:

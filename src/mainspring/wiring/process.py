@@ -3,7 +3,8 @@
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -52,18 +53,40 @@ class Process:
 
     async def run(self, roles: Sequence[Role]) -> int:
         """Run *roles* to their end and return the exit code: 0 if nothing went wrong, 1 if a role failed."""
+        with self.hearing():
+            running = [asyncio.create_task(self._watch(role), name=role.name) for role in roles]
+            hurrying = asyncio.create_task(self._hurry_up(running))
+            try:
+                await asyncio.gather(*running, return_exceptions=True)
+            finally:
+                hurrying.cancel()
+        return self._exit_code()
+
+    async def unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """What *work* returns; None if the process is told to stop first, which cancels it."""
+        working = asyncio.create_task(work)
+        stopping = asyncio.create_task(self.stop.wait())
+        stopping.add_done_callback(lambda _: working.cancel())
+        try:
+            return await working
+        except asyncio.CancelledError:
+            if not self.stop.is_set():
+                raise
+            return None
+        finally:
+            stopping.cancel()
+
+    @contextmanager
+    def hearing(self) -> Iterator[None]:
+        """Hear signals until the block ends; then they do what they do to any program."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.signalled, number)
-        running = [asyncio.create_task(self._watch(role), name=role.name) for role in roles]
-        hurrying = asyncio.create_task(self._hurry_up(running))
         try:
-            await asyncio.gather(*running, return_exceptions=True)
+            yield
         finally:
-            hurrying.cancel()
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(number)
-        return self._exit_code()
 
     async def _watch(self, role: Role) -> None:
         try:

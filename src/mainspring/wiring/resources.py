@@ -12,8 +12,9 @@ from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.ports.work import Work
 from mainspring.wiring.coordination import chosen_exchange
 from mainspring.wiring.measuring import MeasuredStore
+from mainspring.wiring.patience import once_there
 from mainspring.wiring.settings import Settings
-from mainspring.wiring.stores import Store, open_exchange, open_store
+from mainspring.wiring.stores import Store, open_exchange, open_store, patience_with
 from mainspring.wiring.switchboard import Switchboard
 from mainspring.wiring.tracing import open_tracing, traced_store
 from mainspring.wiring.waking import Waker, WakingTimetable, WakingWork
@@ -53,7 +54,19 @@ class Resources:
 
 @asynccontextmanager
 async def opened(settings: Settings, *, service: str | None = None) -> AsyncIterator[Resources]:
-    """Open everything, and close it in the opposite order whatever happens.
+    """The same as `opened_at_once`, for whoever gives a store as much time to be there as its URL says."""
+    async with AsyncExitStack() as closing:
+        yield await once_there(
+            lambda: closing.enter_async_context(opened_at_once(settings, service=service)),
+            clock=SystemClock(),
+            random=SystemRandom(),
+            at_most=patience_with(settings.store_url),
+        )
+
+
+@asynccontextmanager
+async def opened_at_once(settings: Settings, *, service: str | None = None) -> AsyncIterator[Resources]:
+    """Open everything, and close it in the opposite order whatever happens; StoreUnavailable if there is no store yet.
 
     Only a *service*, which goes on for long, is traced if the settings say so; the name is for those who look.
     """

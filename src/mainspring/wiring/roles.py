@@ -6,14 +6,11 @@ import socket
 from collections.abc import Sequence
 from typing import Protocol
 
-import structlog
-
 from mainspring.adapters.files.journal import FileJournal
 from mainspring.adapters.system.tasks import SystemTasks
 from mainspring.api.app import create_app, create_probes
 from mainspring.api.dialects.defaults import Defaults
 from mainspring.api.ports import ApiPorts
-from mainspring.api.server import Server, bind, url_of
 from mainspring.errors import ConfigurationError
 from mainspring.ports.observing import Observer
 from mainspring.ports.sessions import NewSession
@@ -29,6 +26,7 @@ from mainspring.wiring.coordination import chosen_leadership
 from mainspring.wiring.measuring import MeasuredAttempts
 from mainspring.wiring.network import access_of, check_host, own_names
 from mainspring.wiring.process import Role
+from mainspring.wiring.reception import Reception
 from mainspring.wiring.resources import Resources
 from mainspring.wiring.settings import Settings
 from mainspring.wiring.telling import ToldAttempts
@@ -38,8 +36,6 @@ from mainspring.worker.worker import Worker
 
 MOST_ON_A_HOST = 1000
 """How many workers without a name of their own are told apart by a number."""
-
-log = structlog.get_logger("mainspring.process")
 
 
 async def scheduler_roles(resources: Resources) -> list[Role]:
@@ -154,7 +150,7 @@ def open_journal(settings: Settings) -> tuple[str, FileJournal]:
     return names[-1], FileJournal(folder, names[-1])
 
 
-async def api_role(resources: Resources, stop: asyncio.Event) -> Role:
+async def api_role(resources: Resources, reception: Reception, stop: asyncio.Event) -> Role:
     """Answers requests on every port that was asked for."""
     settings = resources.settings
     check_host(settings, keyed=bool(await resources.store.keys.list(None)))
@@ -164,7 +160,7 @@ async def api_role(resources: Resources, stop: asyncio.Event) -> Role:
         access=access_of(settings),
         defaults=defaults_of(settings),
     )
-    return _serving("api", Server(app, _bound(resources)))
+    return reception.staffed("api", app)
 
 
 def defaults_of(settings: Settings) -> Defaults:
@@ -174,10 +170,10 @@ def defaults_of(settings: Settings) -> Defaults:
     )
 
 
-async def probes_role(resources: Resources, stop: asyncio.Event) -> Role:
+async def probes_role(resources: Resources, reception: Reception, stop: asyncio.Event) -> Role:
     """Answers probes on behalf of a role that has no other reason to listen."""
     check_host(resources.settings, keyed=bool(await resources.store.keys.list(None)))
-    return _serving("probes", Server(create_probes(await api_ports(resources, stop)), _bound(resources)))
+    return reception.staffed("probes", create_probes(await api_ports(resources, stop)))
 
 
 class _Service(Protocol):
@@ -195,20 +191,6 @@ def _scheduler_name(settings: Settings) -> str:
     """Work is shared out by name, so that two processes on one host need two."""
     given = settings.given("scheduler_name")
     return settings.scheduler_name if given else f"{settings.scheduler_name}-{os.getpid()}"
-
-
-def _bound(resources: Resources) -> list[socket.socket]:
-    bound = bind(resources.settings.host, resources.settings.ports)
-    for each in bound:
-        log.info("listening", url=url_of(each))
-    return bound
-
-
-def _serving(name: str, server: Server) -> Role:
-    async def run(stop: asyncio.Event, hurry: asyncio.Event) -> None:  # noqa: ARG001 - requests end within seconds
-        await server.run(stop)
-
-    return Role(name=name, run=run)
 
 
 async def api_ports(resources: Resources, stop: asyncio.Event | None = None) -> ApiPorts:

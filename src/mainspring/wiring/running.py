@@ -1,4 +1,4 @@
-"""Running a process from its settings: open what it needs, put its roles together, run them to their end."""
+"""Running a process from its settings: what its roles are, and what is done before they begin."""
 
 import gc
 from collections.abc import Collection, Sequence
@@ -11,10 +11,12 @@ from mainspring.wiring.duties import Duty
 from mainspring.wiring.local import local_client
 from mainspring.wiring.logging import configure_logging
 from mainspring.wiring.process import Process, Role
-from mainspring.wiring.resources import Resources, opened
+from mainspring.wiring.reception import Reception
+from mainspring.wiring.resources import Resources
 from mainspring.wiring.roles import api_role, probes_role, scheduler_roles, worker_role
 from mainspring.wiring.samples import add_samples
 from mainspring.wiring.settings import Settings
+from mainspring.wiring.starting import run_once_there
 
 log = structlog.get_logger("mainspring.process")
 
@@ -22,9 +24,12 @@ log = structlog.get_logger("mainspring.process")
 async def run_process(settings: Settings, duties: Collection[Duty], *, samples: bool = False) -> int:
     """Fulfil *duties* until told to stop, and return the exit code."""
     configure_logging(settings.log_format, settings.log_level)
-    async with opened(settings, service=_service(duties)) as resources:
-        process = Process()
-        roles = await _roles(resources, process, duties)
+    process = Process()
+    listening = Duty.API in duties or settings.given("ports")
+    reception = Reception.at(settings, process.stop) if listening else None
+
+    async def begin(resources: Resources) -> Sequence[Role]:
+        roles = await _roles(resources, process, duties, reception)
         if Duty.WORKER in duties:
             await declare_schedules(resources, load_apps(settings.apps))
         if samples:
@@ -32,7 +37,14 @@ async def run_process(settings: Settings, duties: Collection[Duty], *, samples: 
         collect_seldom()
         log.info("process.started", roles=list(duties), store=settings.shown_store)
         await warn_of_the_store(resources)
-        return await process.run(roles)
+        return roles
+
+    try:
+        apologise = None if reception is None else reception.apologise
+        return await run_once_there(process, settings, begin, service=_service(duties), apologise=apologise)
+    finally:
+        if reception is not None:
+            await reception.close()
 
 
 def _service(duties: Collection[Duty]) -> str:
@@ -62,14 +74,15 @@ def collect_seldom() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
-async def _roles(resources: Resources, process: Process, duties: Collection[Duty]) -> list[Role]:
+async def _roles(
+    resources: Resources, process: Process, duties: Collection[Duty], reception: Reception | None
+) -> list[Role]:
     roles: list[Role] = []
     if Duty.SCHEDULER in duties:
         roles += await scheduler_roles(resources)
     if Duty.WORKER in duties:
         roles.append(await worker_role(resources))
-    if Duty.API in duties:
-        roles.append(await api_role(resources, process.stop))
-    elif resources.settings.given("ports"):
-        roles.append(await probes_role(resources, process.stop))
+    if reception is not None:
+        listening = api_role if Duty.API in duties else probes_role
+        roles.append(await listening(resources, reception, process.stop))
     return roles

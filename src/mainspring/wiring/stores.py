@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
@@ -93,6 +94,8 @@ class Scheme:
     """Given the URL; the stack closes what is opened."""
     extra: str | None = None
     """What to install with Mainspring for the adapter's driver."""
+    patience: Callable[[str], timedelta] = lambda _: timedelta()
+    """Given the URL: how long a store that isn't there yet is worth waiting for to somebody who won't wait for ever."""
 
 
 async def _open_sqlite(url: str, clock: Clock, _random: Random) -> Store:
@@ -132,6 +135,12 @@ async def _open_cassandra(url: str, clock: Clock, random: Random) -> Store:
     return await CassandraStore.open(url, clock=clock, random=random)
 
 
+def _patience_with_cassandra(url: str) -> timedelta:
+    from mainspring.adapters.cassandra.address import address  # noqa: PLC0415
+
+    return address(url).wait
+
+
 async def _hub_of_cassandra(url: str, random: Random, closing: AsyncExitStack) -> Exchange:
     from mainspring.adapters.cassandra.address import address  # noqa: PLC0415
     from mainspring.adapters.cassandra.cql import CqlRows  # noqa: PLC0415
@@ -140,7 +149,7 @@ async def _hub_of_cassandra(url: str, random: Random, closing: AsyncExitStack) -
     from mainspring.adapters.system.clock import SystemClock  # noqa: PLC0415
 
     clock = SystemClock()
-    driver, _ = await open_driver(address(url), clock)
+    driver, _ = await open_driver(address(url))
     closing.push_async_callback(driver.close)
     hub = await CassandraHub.open(CqlRows(driver), clock=clock, random=random)
     closing.push_async_callback(hub.close)
@@ -152,7 +161,9 @@ async def _hub_of_cassandra(url: str, random: Random, closing: AsyncExitStack) -
 
 
 _POSTGRESQL = Scheme(open=_open_postgresql, exchange=_hub_of_postgresql, extra="postgresql")
-_CASSANDRA = Scheme(open=_open_cassandra, exchange=_hub_of_cassandra, extra="cassandra")
+_CASSANDRA = Scheme(
+    open=_open_cassandra, exchange=_hub_of_cassandra, extra="cassandra", patience=_patience_with_cassandra
+)
 
 SCHEMES: Final[Mapping[str, Scheme]] = MappingProxyType(
     {
@@ -175,6 +186,12 @@ async def open_exchange(url: str, *, random: Random, closing: AsyncExitStack) ->
     """How processes on the store that *url* names wake each other, or ConfigurationError."""
     with _adapter(url) as scheme:
         return await scheme.exchange(url, random, closing)
+
+
+def patience_with(url: str) -> timedelta:
+    """How long the store that *url* names may take to be there, or ConfigurationError."""
+    with _adapter(url) as scheme:
+        return scheme.patience(url)
 
 
 @contextmanager

@@ -15,7 +15,6 @@ from mainspring.adapters.cassandra.migrate import migrate, open_driver
 from mainspring.adapters.cassandra.rows import Change
 from mainspring.adapters.cassandra.schema import SCHEMA
 from mainspring.adapters.cassandra.tables import LOCK, SETTING, SIGNAL
-from mainspring.adapters.system.clock import SystemClock
 from mainspring.errors import ConfigurationError, SchemaTooNew, StoreCorrupt, StoreUnavailable
 from servers.ports import free_port
 from tests.cassandra import in_keyspace
@@ -25,7 +24,7 @@ from tests.cassandra import in_keyspace
 async def driver(cassandra_cluster_url: str) -> AsyncIterator[Driver]:
     """A connection to a keyspace that isn't there yet."""
     where = address(in_keyspace(cassandra_cluster_url, f"test_{secrets.token_hex(8)}"))
-    driver = await Driver.connect(where, SystemClock())
+    driver = await Driver.connect(where)
     yield driver
     await Bridge(driver).run(f"DROP KEYSPACE IF EXISTS {where.keyspace}", Manner.SCHEMA)
     await driver.close()
@@ -37,7 +36,7 @@ async def value_of(driver: Driver, name: str) -> object:
 
 
 async def test_a_store_is_made_once_by_many_and_found_again(driver: Driver) -> None:
-    others = [await Driver.connect(driver.address, SystemClock()) for _ in range(2)]
+    others = [await Driver.connect(driver.address) for _ in range(2)]
     assert await asyncio.gather(*(migrate(one) for one in (driver, *others))) == [SCHEMA] * 3
     for other in others:
         await other.close()
@@ -90,10 +89,10 @@ async def test_tables_of_somebody_else_are_left_alone(driver: Driver) -> None:
 async def test_a_cluster_that_does_not_answer_is_waited_for_but_not_for_ever() -> None:
     nobody = Address(hosts=("127.0.0.1",), port=free_port(), wait=timedelta(seconds=0))
     with pytest.raises(StoreUnavailable, match="didn't answer"):
-        await open_driver(nobody, SystemClock())
+        await open_driver(nobody)
 
 
 async def test_a_host_that_is_not_known_is_named(cassandra_driver: Driver) -> None:
     nowhere = replace(cassandra_driver.address, hosts=("nowhere.invalid",), wait=timedelta(0))
     with pytest.raises(StoreUnavailable, match=r"nowhere\.invalid.* check the names"):
-        await open_driver(nowhere, SystemClock())
+        await open_driver(nowhere)

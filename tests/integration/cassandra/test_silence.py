@@ -14,7 +14,6 @@ from mainspring.adapters.cassandra.cql import CqlRows
 from mainspring.adapters.cassandra.driver import Driver
 from mainspring.adapters.cassandra.rows import Change, Put, Rows, UnknownOutcome
 from mainspring.adapters.cassandra.tables import LOCK, SIGNAL
-from mainspring.adapters.system.clock import SystemClock
 from mainspring.errors import StoreUnavailable
 from tests.integration.cassandra.relay import Relay, relayed
 
@@ -28,7 +27,7 @@ async def wired(
     """Rows by way of a relay, whose driver waits so many seconds for an answer."""
     async with relayed(node) as (relay, port):
         monkeypatch.setattr(driving, "REQUEST_SECONDS", patience)
-        driver = await Driver.connect(replace(node, hosts=("127.0.0.1",), port=port), SystemClock())
+        driver = await Driver.connect(replace(node, hosts=("127.0.0.1",), port=port))
         rows = CqlRows(driver)
         # Statements are prepared before anything goes silent: only what is decided is to be in doubt.
         assert await rows.cas_batch(LOCK, (uuid4().hex,), [made()]) is None

@@ -42,7 +42,7 @@ class Address:
     """Files with the certificate and the key by which nodes know this program."""
     key: str | None = None
     wait: timedelta = DEFAULT_WAIT
-    """How long a cluster may take to answer for the first time."""
+    """How long a cluster may take to answer for the first time, to whoever doesn't wait for ever."""
 
     @property
     def shown(self) -> str:

@@ -4,10 +4,9 @@ import asyncio
 import socket
 import ssl
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import timedelta
+from collections.abc import Sequence
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any
 
 from cassandra import ConsistencyLevel
 from cassandra.auth import PlainTextAuthProvider
@@ -25,8 +24,7 @@ from cassandra.query import dict_factory
 
 from mainspring.adapters.cassandra.address import Address
 from mainspring.adapters.cassandra.failures import THEIRS, translation, verdict_on_decision
-from mainspring.errors import ConfigurationError, StoreUnavailable
-from mainspring.ports.time import Clock
+from mainspring.errors import ConfigurationError
 
 REQUEST_SECONDS = 10.0
 """Nothing that a store is asked for takes as long."""
@@ -35,12 +33,10 @@ CONNECT_SECONDS = 10.0
 HEARTBEAT_SECONDS = 5.0
 IMPATIENCE_SECONDS = 0.5
 """After which another node is asked for the same: one that stands still mustn't hold up who can ask its neighbour."""
-PAUSE = timedelta(seconds=1)
 PROTOCOL = 4
 """The newest that Cassandra and ScyllaDB share."""
 
 Answer = Sequence[dict[str, Any]]
-T = TypeVar("T")
 
 
 class Manner(Enum):
@@ -65,25 +61,13 @@ class Driver:
         self.session = session
 
     @classmethod
-    async def connect(cls, address: Address, clock: Clock) -> "Driver":
-        """Connect as soon as a node answers; StoreUnavailable if none does in time."""
-        return await patiently(lambda: asyncio.to_thread(_connected, address), address, clock)
+    async def connect(cls, address: Address) -> "Driver":
+        """Connect; StoreUnavailable if no node answers."""
+        return await asyncio.to_thread(_connected, address)
 
     async def close(self) -> None:
         """Let all connections go."""
         await asyncio.to_thread(self.cluster.shutdown)
-
-
-async def patiently(work: Callable[[], Awaitable[T]], address: Address, clock: Clock) -> T:
-    """What *work* returns, which is repeated for as long as a cluster may take to start."""
-    deadline = clock.monotonic() + address.wait.total_seconds()
-    while True:
-        try:
-            return await work()
-        except StoreUnavailable:
-            if clock.monotonic() >= deadline:
-                raise
-        await clock.sleep(PAUSE)
 
 
 class Bridge:

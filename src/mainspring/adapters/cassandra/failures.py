@@ -63,8 +63,16 @@ def translation(error: BaseException, shown: str) -> MainspringError:
         error = refused[0] if refused else error
     for theirs, ours, advice in _TRANSLATIONS:
         if isinstance(error, theirs):
-            return ours(f"{shown} {advice} ({str(error) or type(error).__name__})")
+            return ours(f"{shown} {advice} ({_detail(error)})")
     return StoreUnavailable(f"{shown}: {type(error).__name__}: {error}")
+
+
+def _detail(error: BaseException) -> str:
+    """The same words for the same troubles: the driver tells of its hosts in whichever order it tried them."""
+    refusals = getattr(error, "errors", None)
+    if isinstance(error, NoHostAvailable) and isinstance(refusals, dict) and refusals:
+        return "; ".join(sorted(f"{host}: {refusal}" for host, refusal in refusals.items()))
+    return str(error) or type(error).__name__
 
 
 def verdict_on_decision(error: BaseException, shown: str) -> MainspringError:

@@ -11,13 +11,12 @@ from typing import Any
 
 from mainspring.adapters.cassandra.address import Address
 from mainspring.adapters.cassandra.cql import CqlRows
-from mainspring.adapters.cassandra.driver import Bridge, Driver, Manner, patiently
+from mainspring.adapters.cassandra.driver import Bridge, Driver, Manner
 from mainspring.adapters.cassandra.layout import SHARDS
 from mainspring.adapters.cassandra.rows import Change, Rows, UnknownOutcome
 from mainspring.adapters.cassandra.schema import SCHEMA, add_column, create_keyspace, create_table
 from mainspring.adapters.cassandra.tables import SETTING, TABLES
 from mainspring.errors import ConfigurationError, SchemaTooNew, StoreCorrupt, StoreUnavailable
-from mainspring.ports.time import Clock
 
 AGREEMENT_SECONDS = 60.0
 """For nodes to learn of what was changed."""
@@ -30,12 +29,14 @@ Found = Mapping[str, frozenset[str]]
 """Columns by table."""
 
 
-async def open_driver(address: Address, clock: Clock) -> tuple[Driver, int]:
-    """Connect once the cluster answers, bring the keyspace up to date; the schema's version comes too."""
-    driver = await Driver.connect(address, clock)
+async def open_driver(address: Address) -> tuple[Driver, int]:
+    """Connect and bring the keyspace up to date; the schema's version comes too.
+
+    StoreUnavailable also while nodes that start together don't see each other yet: it is worth another attempt.
+    """
+    driver = await Driver.connect(address)
     try:
-        # Nodes that start together see each other only after a while: the first one may seem to be down.
-        return driver, await patiently(lambda: migrate(driver), address, clock)
+        return driver, await migrate(driver)
     except BaseException:
         await driver.close()
         raise

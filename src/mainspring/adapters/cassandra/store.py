@@ -60,8 +60,8 @@ class CassandraStore:
 
     @classmethod
     async def open(cls, url: str, *, clock: Clock, random: Random) -> "CassandraStore":
-        """Connect once a node answers, and bring the tables up to date."""
-        driver, schema = await open_driver(address(url), clock)
+        """Connect, and bring the tables up to date; StoreUnavailable unless a node answers."""
+        driver, schema = await open_driver(address(url))
         return cls(Context.over(CqlRows(driver), clock=clock, random=random), schema=schema, driver=driver)
 
     @asynccontextmanager

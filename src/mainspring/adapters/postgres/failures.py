@@ -46,6 +46,11 @@ _TRANSLATIONS: _Table = (
         "refuses the connection: check user, password and database in the URL",
     ),
     (
+        (asyncpg.exceptions.ClientConfigurationError,),
+        ConfigurationError,
+        "can't be asked for like this: check the URL and what stands behind its question mark",
+    ),
+    (
         (asyncpg.InsufficientPrivilegeError,),
         StoreReadOnly,
         "doesn't allow it: the user of the URL must own the schema, or be given its tables",
