@@ -33,6 +33,11 @@ KAFKA, SQS, ETCD, S3 = (f"the {name} adapter" for name in ("Kafka", "SQS", "etcd
 
 KILL = ("tests/scenarios/kill/test_kill_nine.py",)
 CLUSTER = ("tests/scenarios/kill/test_cluster.py",)
+SHARES = (
+    "tests/scenarios/kill/test_shards.py",
+    "tests/unit/adapters/cassandra/test_timetable_shards.py",
+    "tests/unit/adapters/cassandra/test_claiming.py",
+)
 CASSANDRA = ("tests/conformance/test_cassandra.py", "docs/reference/cassandra.cql")
 LOCKS = (
     "tests/conformance/test_sqlite.py",

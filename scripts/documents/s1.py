@@ -9,6 +9,7 @@ from scripts.documents.group import (
     ROLES,
     S3,
     SETTINGS,
+    SHARES,
     SQS,
     STACKS,
     TROUBLE,
@@ -31,11 +32,7 @@ S1 = Document(
         Group("09, 26", "A job at an instant"),
         Group("10, 25, 38", "Recurring jobs, down to seconds"),
         Group("11, 56", "Schedulers that etcd tells of each other", later=ETCD),
-        Group(
-            "12",
-            "Workers and schedulers that share the shards",
-            later="a timetable in shards: workers share those of the work, while one scheduler fires for all",
-        ),
+        Group("12", "Workers and schedulers that share the shards", SHARES),
         Group("14, 51", "The suite of chaos, with TestPickerFailure and TestWorkerFailure", CLUSTER),
         Group("15, 85", "Fourteen containers, the writer among them", later=f"{KAFKA}, which the writer reads from"),
         Group(
