@@ -1,7 +1,4 @@
-"""Fixtures with a real Valkey, which speaks as a Redis does: one per worker of the run, and ones to be ill-treated.
-
-`MAINSPRING_TEST_REDIS=redis://…` names a server to use instead of the first; its databases are emptied.
-"""
+"""Fixtures with a real Valkey, which speaks as a Redis does: one per worker of the run, and ones to be ill-treated."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +10,6 @@ from redis import Redis
 from servers.process import NotInstalled
 from servers.valkey import ValkeyServer, installed_program
 
-EXISTING = "MAINSPRING_TEST_REDIS"
 SETTINGS = {"appendonly": "no"}
 """What is forgotten with the server is what these tests are about."""
 
@@ -32,9 +28,6 @@ def valkey_wheel() -> None:
 @pytest.fixture(scope="session")
 def redis_server_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A running server; tests want `redis_url`."""
-    if EXISTING in os.environ:
-        yield os.environ[EXISTING]
-        return
     request.getfixturevalue("valkey_wheel")
     with ValkeyServer(SETTINGS) as server:
         yield server.url()
