@@ -23,6 +23,7 @@ def register(registry: Registry, resources: Resources) -> Builtin:
         clock=resources.clock,
         random=resources.random,
         upkeep=resources.store.upkeep,
+        tracing=resources.tracing,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
+from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.testing.clock import ManualClock
 from mainspring.worker.handlers.policy import NetworkPolicy
 from mainspring.worker.handlers.target import Resolve
@@ -70,10 +71,14 @@ async def resolve_nothing(host: str, port: int) -> Sequence[str]:
 
 @asynccontextmanager
 async def calling(
-    *, network: NetworkPolicy = TRUSTED, key: bytes | None = None, resolve: Resolve = resolve_nothing
+    *,
+    network: NetworkPolicy = TRUSTED,
+    key: bytes | None = None,
+    resolve: Resolve = resolve_nothing,
+    tracing: Tracing = UNTRACED,
 ) -> AsyncIterator[Webhook]:
     """The handler, closed at the end of the block; it resolves no names unless told how."""
-    webhook = Webhook(network=network, key=key, clock=ManualClock(), resolve=resolve)
+    webhook = Webhook(network=network, key=key, clock=ManualClock(), resolve=resolve, tracing=tracing)
     try:
         yield webhook
     finally:

@@ -9,9 +9,11 @@ import pytest
 from aiohttp import web
 
 from mainspring.testing.clock import START
+from mainspring.testing.factories import a_task
 from mainspring.worker.flow import Fail, RetryAfter
 from mainspring.worker.handlers.webhook import KEPT_OF_ANSWER, READ_OF_ANSWER
 from tests.scenarios.handlers.receiver import answering, calling, receiving
+from tests.tracing import OTHER, PARENT, KeptTracing, parent_of, place_of
 from tests.unit.handlers.contexts import JOB, RUN, a_context
 
 KEY = bytes(range(32))
@@ -52,6 +54,31 @@ async def test_a_receiver_can_verify_the_signature() -> None:
         assert (version, base64.b64decode(signature)) == ("v1", expected)
         assert int(timestamp) == START.timestamp()
         assert identity == request.headers["Idempotency-Key"] == str(RUN)
+
+
+async def test_a_call_is_a_span_of_its_own_which_the_receiver_is_told() -> None:
+    tracing = KeptTracing()
+    async with receiving() as receiver, calling(tracing=tracing) as webhook:
+        await webhook({"url": receiver.url}, a_context(task=a_task(trace=PARENT)))
+        await webhook({"url": receiver.url, "headers": {"Traceparent": OTHER}}, a_context(task=a_task(trace=PARENT)))
+    first, second = tracing.spans
+    assert (parent_of(first), parent_of(second)) == (PARENT, PARENT)
+    assert [request.headers["traceparent"] for request in receiver.requests] == [place_of(first), OTHER]
+
+
+async def test_a_call_that_fails_is_a_span_that_did() -> None:
+    tracing = KeptTracing()
+    async with receiving(answering(404)) as receiver, calling(tracing=tracing) as webhook:
+        with pytest.raises(Fail):
+            await webhook({"url": receiver.url}, a_context())
+    async with calling(tracing=tracing) as webhook:
+        with pytest.raises(Fail):
+            await webhook({"url": receiver.url}, a_context())
+    answered, refused = tracing.spans
+    assert (answered.attributes or {})["http.response.status_code"] == 404
+    assert "http.response.status_code" not in (refused.attributes or {})
+    assert not answered.status.is_ok
+    assert not refused.status.is_ok
 
 
 async def test_without_a_secret_nothing_is_signed() -> None:

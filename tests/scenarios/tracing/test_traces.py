@@ -57,9 +57,9 @@ async def test_a_webhook_is_called_within_the_trace_of_whoever_submitted_it(
         with TracerProvider().get_tracer("shop").start_as_current_span("checkout") as checkout:
             job = await client.submit("http.webhook", {"url": receiver.url})
         await client.result(job)
-        names = ("POST /api/v1/jobs", "store add", "wait http.webhook", "execute http.webhook")
+        names = ("POST /api/v1/jobs", "store add", "wait http.webhook", "execute http.webhook", "POST")
         spans = await collector.named(*names)
-    request, add, wait, execute = (spans[name] for name in names)
+    request, add, wait, execute, call = (spans[name] for name in names)
     own = checkout.get_span_context()
     assert {span.trace_id for span in spans.values()} == {f"{own.trace_id:032x}"}
     assert request.parent_id == f"{own.span_id:016x}"
@@ -67,11 +67,13 @@ async def test_a_webhook_is_called_within_the_trace_of_whoever_submitted_it(
     assert (request.service, add.service) == ("mainspring-api", "mainspring-api")
     assert (wait.service, execute.service) == ("mainspring-worker", "mainspring-worker")
     assert (request.kind, execute.kind) == (Span.SPAN_KIND_SERVER, Span.SPAN_KIND_CONSUMER)
+    assert (call.parent_id, call.kind, call.service) == (execute.span_id, Span.SPAN_KIND_CLIENT, "mainspring-worker")
+    assert (call.attributes["http.response.status_code"], call.failed) == (200, False)
     assert wait.ended <= execute.began <= execute.ended
     assert execute.attributes["mainspring.run_id"] == str(job.id)
     assert execute.attributes["mainspring.outcome"] == "succeeded"
     [received] = receiver.requests
-    assert received.headers["traceparent"].startswith(f"00-{execute.trace_id}-{execute.span_id}-")
+    assert received.headers["traceparent"].startswith(f"00-{call.trace_id}-{call.span_id}-")
 
 
 async def test_handlers_are_within_their_span_wherever_they_run(tmp_path: Path, collector: Collector) -> None:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 
 from mainspring.ports.time import Clock, Random
+from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.ports.upkeep import Upkeep
 from mainspring.worker.handlers import trial
 from mainspring.worker.handlers.cleanup import Cleanup
@@ -38,10 +39,11 @@ def register_builtin(
     upkeep: Upkeep | None = None,
     resolve: Resolve = system_resolve,
     environment: Mapping[str, str] = os.environ,
+    tracing: Tracing = UNTRACED,
 ) -> Builtin:
     """Register them all, `system.cleanup` only where there is a store to clean; ConfigurationError for a bad secret."""
     key = None if policy.webhook_secret is None else signing_key(policy.webhook_secret)
-    webhook = Webhook(network=policy.network, key=key, clock=clock, resolve=resolve)
+    webhook = Webhook(network=policy.network, key=key, clock=clock, resolve=resolve, tracing=tracing)
     shell = Shell(allowed=policy.shell, clock=clock, environment=environment)
     registry.add("http.webhook", webhook)
     registry.add("shell.command", shell.command)

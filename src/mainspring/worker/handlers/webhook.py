@@ -13,8 +13,10 @@ from typing import Any
 import aiohttp
 
 from mainspring.ports.time import Clock
+from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.worker.context import Context
 from mainspring.worker.flow import Fail
+from mainspring.worker.handlers.client_span import calling, note
 from mainspring.worker.handlers.policy import NetworkPolicy
 from mainspring.worker.handlers.request import Request, read_request
 from mainspring.worker.handlers.response import Answer, judge_answer
@@ -30,17 +32,28 @@ READ_OF_ANSWER = 1024 * 1024
 class Webhook:
     """The handler. One session serves all runs of a worker; `close` it when the last has ended."""
 
-    def __init__(self, *, network: NetworkPolicy, key: bytes | None, clock: Clock, resolve: Resolve) -> None:
+    def __init__(
+        self,
+        *,
+        network: NetworkPolicy,
+        key: bytes | None,
+        clock: Clock,
+        resolve: Resolve,
+        tracing: Tracing = UNTRACED,
+    ) -> None:
         self._network = network
         self._key = key
         self._clock = clock
         self._resolve = resolve
+        self._tracing = tracing
         self._session: aiohttp.ClientSession | None = None
 
     async def __call__(self, payload: Any, context: Context) -> Mapping[str, Any]:
         """Send the request and judge the answer."""
         request = read_request(payload, context)
-        answer = await stoppable(context, self._call(request, str(context.run_id)))
+        with calling(self._tracing, request, context.traceparent) as (traced, span):
+            answer = await stoppable(context, self._call(traced, str(context.run_id)))
+            note(span, answer)
         return judge_answer(answer, request.target.host, self._clock.now())
 
     async def close(self) -> None:
