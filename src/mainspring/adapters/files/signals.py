@@ -63,9 +63,13 @@ class FileSignals:
 
     async def notify(self, topics: Sequence[str]) -> None:
         """Wake whoever waits for one of *topics*, in every process that shares the folder."""
+        at_home = self._loop is asyncio.get_running_loop()
+        if at_home:
+            self._inbox.deliver(topics)
         for datagram in _datagrams(topics):
             for name in self._listing.names():
-                self._send(datagram, name)
+                if not (at_home and name == self._name):
+                    self._send(datagram, name)
 
     async def wait(self, topics: Sequence[str], at_most: timedelta) -> bool:
         """Return True once one of *topics* was notified since the last wait, False after *at_most*."""
