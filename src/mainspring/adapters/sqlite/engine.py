@@ -1,7 +1,7 @@
 """One writer thread that turns whatever waits in its inbox into one transaction, and readers of their own.
 
-A commit costs an fsync, so operations that arrive while one is under way share the next. Each operation runs in a
-savepoint: one that fails takes back its own changes only. Nothing is answered before its transaction is durable.
+A commit costs an fsync, so operations that arrive while one is under way share the next. Each of several operations
+runs in a savepoint: one that fails takes back its own changes only. Nothing is answered before it is durable.
 
 Statements take and return whole batches as JSON (one step each): every step gives up the interpreter's lock, and
 getting it back from a busy event loop can take milliseconds.
@@ -235,6 +235,10 @@ def _commit_group(connection: apsw.Connection, path: str, clock: WallClock, grou
     try:
         connection.execute("BEGIN IMMEDIATE")
         transaction = Transaction(connection, to_micros(clock.now()))
+        if len(group) == 1:
+            _run(transaction, group[0])
+            connection.execute("COMMIT" if group[0].error is None else "ROLLBACK")
+            return
         for request in group:
             _run_in_savepoint(transaction, request)
         connection.execute("COMMIT")
@@ -250,14 +254,19 @@ def _commit_group(connection: apsw.Connection, path: str, clock: WallClock, grou
 
 def _run_in_savepoint(transaction: Transaction, request: _Request) -> None:
     transaction.execute("SAVEPOINT request")
+    _run(transaction, request)
+    if request.error is not None:
+        transaction.execute("ROLLBACK TO request")
+    transaction.execute("RELEASE request")
+
+
+def _run(transaction: Transaction, request: _Request) -> None:
     try:
         request.result = request.operation(transaction)
     except Exception as error:
         if isinstance(error, apsw.Error) and not isinstance(error, _FAULT_OF_THE_OPERATION):
             raise  # the file itself has a problem: the whole group must learn of it
         request.error = error
-        transaction.execute("ROLLBACK TO request")
-    transaction.execute("RELEASE request")
 
 
 def _answer(group: list[_Request]) -> None:
