@@ -1,18 +1,22 @@
 """The HTTP side: POST /checkout, and what became of an order."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from uuid import UUID
 
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 
 from examples.orders import tables
 from examples.orders.checkout import Refused, check_out
 from examples.orders.database import Database
 from examples.orders.jobs import Jobs
 from examples.orders.messages import Checkout, Order, Refusal
+
+PATIENCE = 5.0
+"""Seconds after which a database that says nothing counts as one that can't be reached."""
 
 
 def api(database: Database) -> FastAPI:
@@ -43,11 +47,14 @@ def api(database: Database) -> FastAPI:
             raise HTTPException(404, "no such order")
         return found
 
-    @service.get("/healthz")
+    @service.get("/healthz", response_class=PlainTextResponse, responses={503: {"description": "It can't"}})
     async def health() -> Response:
-        async with database.transaction() as transaction:
-            await transaction.fetch("SELECT 1")
-        return Response("OK", media_type="text/plain")
+        try:
+            async with asyncio.timeout(PATIENCE), database.transaction() as transaction:
+                await transaction.fetch("SELECT 1")
+        except (TimeoutError, *database.away) as error:
+            return PlainTextResponse(f"the database doesn't answer: {str(error) or type(error).__name__}", 503)
+        return PlainTextResponse("OK")
 
     @service.exception_handler(Refused)
     async def refused(_: Request, refusal: Refused) -> JSONResponse:

@@ -36,6 +36,8 @@ class Database(Protocol):
 
     url: str
     """Where Mainspring keeps its jobs."""
+    away: tuple[type[Exception], ...]
+    """What a transaction raises while the database can't be reached."""
     forgets_jobs: bool
     """Whether a crash right after a commit may cost the transaction's jobs, so that somebody has to look for them."""
 

@@ -34,6 +34,13 @@ class PostgresTransaction:
 class PostgresDatabase:
     """A database that a URL names."""
 
+    away: tuple[type[Exception], ...] = (
+        OSError,
+        TimeoutError,
+        asyncpg.PostgresConnectionError,
+        asyncpg.OperatorInterventionError,
+        asyncpg.InterfaceError,
+    )
     forgets_jobs = False
 
     def __init__(self, url: str) -> None:
