@@ -14,6 +14,7 @@ from mainspring.adapters.postgres.engine import connect
 from mainspring.adapters.postgres.migrate import OLDEST_SERVER, migrate, migrations
 from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.system.chance import SystemRandom
+from mainspring.adapters.tolerance import oldest_program
 from mainspring.errors import ConfigurationError, SchemaTooNew, StoreCorrupt, StoreUnavailable
 
 Steps = list[tuple[int, str]]
@@ -140,6 +141,52 @@ async def test_a_newer_schema_is_refused_untouched(where: Address) -> None:
     with pytest.raises(SchemaTooNew, match="has schema 1000"):
         await migrate(where)
     assert await shape(where) == before
+
+
+@pytest.mark.parametrize(("tolerated", "opens"), [(0, True), (1, False)])
+async def test_a_newer_schema_is_used_if_it_tolerates_programs_like_this_one(
+    where: Address, monkeypatch: pytest.MonkeyPatch, tolerated: int, opens: bool
+) -> None:
+    """A later release brings two steps, and says of the second which programs it tolerates."""
+    known = len(migrations())
+    steps = [
+        *migrations(),
+        (known + 1, f"-- Programs of schema {known} work on this.\nCREATE TABLE tint (id integer);"),
+        (known + 2, f"-- Programs of schema {known + tolerated} work on this.\nCREATE TABLE hue (id integer);"),
+    ]
+    with monkeypatch.context() as later:
+        later.setattr(migrating, "migrations", lambda: steps)
+        assert await migrate(where) == known + 2
+    before = await shape(where)
+    if opens:
+        assert await migrate(where) == known + 2
+    else:
+        with pytest.raises(SchemaTooNew, match=f"has schema {known + 2}, but this Mainspring knows {known}"):
+            await migrate(where)
+    assert await shape(where) == before
+
+
+def test_only_the_first_line_of_a_step_says_what_it_tolerates() -> None:
+    assert oldest_program(7, "-- Programs of schema 5 work on this.\nSELECT 1;") == 5
+    assert oldest_program(7, "SELECT 1;\n-- Programs of schema 5 work on this.\n") == 7
+
+
+async def test_a_step_gives_way_to_whoever_uses_its_table_and_is_made_once_they_are_done(
+    where: Address, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrating, "migrations", lambda: steps[:-1])
+    await migrate(where)
+    monkeypatch.setattr(migrating, "migrations", lambda: steps)
+    monkeypatch.setattr(migrating, "BRIEFLY", "SET LOCAL lock_timeout = '50ms'")
+    monkeypatch.setattr(migrating, "PAUSE", 0.01)
+    monkeypatch.setattr(migrating, "TRIES", 2)
+    async with connected(where) as reader:
+        async with reader.transaction():
+            await reader.fetch("SELECT 1 FROM job")
+            with pytest.raises(StoreUnavailable, match="while a long transaction reads its tables"):
+                await migrate(where)
+            assert len(await applied(where)) == len(steps) - 1
+        assert await migrate(where) == len(steps)
 
 
 async def test_a_schema_with_somebody_elses_tables_is_refused_untouched(where: Address) -> None:

@@ -21,7 +21,7 @@ PAUSE = 1.0
 """Seconds between two tries: heartbeats that had to wait behind us are through by then."""
 
 _TURN = "SELECT pg_advisory_xact_lock(hashtextextended('mainspring/' || $1, 0))"
-_BRIEFLY = "SET LOCAL lock_timeout = '1s'"
+BRIEFLY = "SET LOCAL lock_timeout = '1s'"
 _VERSION = "SELECT max(number) FROM migration"
 _NEEDED = "SELECT max(coalesce(needs, number)) FROM migration"
 # Both in one moment: tables that another process makes in between aren't somebody else's.
@@ -94,7 +94,7 @@ async def _apply(connection: Connection, address: Address, number: int, script: 
 async def _try(connection: Connection, address: Address, number: int, script: str) -> None:
     async with connection.transaction():
         await connection.execute(_TURN, address.schema)
-        await connection.execute(_BRIEFLY)
+        await connection.execute(BRIEFLY)
         await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{address.schema}"')
         await connection.execute(
             "CREATE TABLE IF NOT EXISTS migration ("
