@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
 from mainspring.api.measurements import Measurements
+from mainspring.ports.sessions import Sessions
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.tracing import UNTRACED, Tracing
@@ -17,11 +18,11 @@ from mainspring.wiring.settings import Settings
 from mainspring.wiring.stores import Store, open_exchange, open_store, patience_with
 from mainspring.wiring.switchboard import Switchboard
 from mainspring.wiring.tracing import open_tracing, traced_store
-from mainspring.wiring.waking import Waker, WakingTimetable, WakingWork
+from mainspring.wiring.waking import Waker, WakingSessions, WakingTimetable, WakingWork
 
 
 class Resources:
-    """Open as long as any role runs. *work* and *timetable* wake those who wait."""
+    """Open as long as any role runs. *work*, *timetable* and *sessions* wake those who wait."""
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class Resources:
         self.tracing = tracing
         self.work: Work = WakingWork(store.work, views=store.views, waker=waker, clock=clock)
         self.timetable: Timetable = WakingTimetable(store.timetable, waker=waker)
+        self.sessions: Sessions = WakingSessions(store.sessions, waker=waker)
         self.switchboard = switchboard
         self.closing = closing
         """Takes whatever a role opens and must be closed before the store."""
