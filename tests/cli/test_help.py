@@ -75,6 +75,13 @@ print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
     assert said.stderr == "[]\n"
 
 
+def test_a_process_starts_without_an_http_client() -> None:
+    # Only webhooks and declared schedules call anybody, and either client takes long to load.
+    program = "import sys, mainspring.wiring.running; print([n for n in ('aiohttp', 'httpx') if n in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert said.stdout == "[]\n"
+
+
 def test_completion_is_offered_for_the_shell() -> None:
     program = "from mainspring.cli.main import run; run()"
     environment = {"_MAINSPRING_COMPLETE": "complete_bash", "COMP_WORDS": "mainspring job tr", "COMP_CWORD": "2"}

@@ -18,7 +18,7 @@ from mainspring.client.models import Misfire
 from mainspring.client.requests import Overlap, every
 from mainspring.domain.ids import DEFAULT_LANE
 from mainspring.errors import ConfigurationError
-from mainspring.wiring.declared import Declared
+from mainspring.wiring.declaration import Declared
 from mainspring.wiring.local import local_client
 from mainspring.wiring.reading import read_settings
 from mainspring.wiring.resources import opened

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from mainspring.application.arguments import Arguments, WrongArguments
 from mainspring.client.requests import JobOptions, NewJob, When, new_job
-from mainspring.wiring.declared import Declared
+from mainspring.wiring.declaration import Declared
 from mainspring.worker.context import Context
 from mainspring.worker.flow import Abandon
 

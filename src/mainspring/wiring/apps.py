@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from mainspring.errors import ConfigurationError
-from mainspring.wiring.declared import Declared
+from mainspring.wiring.declaration import Declared
 from mainspring.worker.registry import DEFAULT, Kind, Registry
 
 

@@ -1,31 +1,19 @@
 """Schedules that stand in code: made when a worker starts, changed when the code has changed, once however often."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
 
 from mainspring.client import Client, Job
 from mainspring.client.errors import Conflict, NotFound
-from mainspring.client.requests import JobChanges, JobOptions
+from mainspring.client.requests import JobChanges
+from mainspring.wiring.declaration import Declared
 
 log = structlog.get_logger("mainspring.process")
 
 NEVER = "on-demand"
 """What the schedule of a job becomes whose function has none any more: the job and its history stay."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
-    """What the code says about one function's schedule."""
-
-    key: str
-    handler: str
-    schedule: str | None
-    """None if there is no schedule, or no longer."""
-    payload: Any
-    options: JobOptions
 
 
 async def declare(client: Client, declared: Sequence[Declared]) -> None:

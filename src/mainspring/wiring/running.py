@@ -6,9 +6,7 @@ from collections.abc import Collection, Sequence
 import structlog
 
 from mainspring.wiring.apps import Application, load_apps
-from mainspring.wiring.declared import declare
 from mainspring.wiring.duties import Duty
-from mainspring.wiring.local import local_client
 from mainspring.wiring.logging import configure_logging
 from mainspring.wiring.process import Process, Role
 from mainspring.wiring.reception import Reception
@@ -56,6 +54,10 @@ async def declare_schedules(resources: Resources, applications: Sequence[Applica
     """Let the jobs in the store be what the code of *applications* says."""
     declared = [each for application in applications for each in application.declared()]
     if declared:
+        # Few applications declare a schedule; the others start without loading a client.
+        from mainspring.wiring.declared import declare  # noqa: PLC0415
+        from mainspring.wiring.local import local_client  # noqa: PLC0415
+
         async with local_client(resources) as client:
             await declare(client, declared)
 

@@ -8,9 +8,7 @@ it was `truncated`. An answer that is longer than 1 MiB is cut off there: its st
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
-
-import aiohttp
+from typing import TYPE_CHECKING, Any
 
 from mainspring.ports.time import Clock
 from mainspring.ports.tracing import UNTRACED, Tracing
@@ -23,7 +21,9 @@ from mainspring.worker.handlers.response import Answer, judge_answer
 from mainspring.worker.handlers.signature import signed_headers
 from mainspring.worker.handlers.stopping import stoppable
 from mainspring.worker.handlers.target import Resolve, resolve_checked
-from mainspring.worker.handlers.transport import connecting_only_to, open_session
+
+if TYPE_CHECKING:
+    import aiohttp
 
 KEPT_OF_ANSWER = 64 * 1024
 READ_OF_ANSWER = 1024 * 1024
@@ -63,6 +63,9 @@ class Webhook:
             await session.close()
 
     async def _call(self, request: Request, message: str) -> Answer:
+        # Loading the HTTP client would be a fifth of every start, and most processes never call a webhook.
+        from mainspring.worker.handlers.transport import ClientError, connecting_only_to  # noqa: PLC0415
+
         host = request.target.host
         try:
             async with asyncio.timeout(request.timeout.total_seconds()):
@@ -71,10 +74,12 @@ class Webhook:
                     return await self._send(request, message)
         except TimeoutError:
             raise Fail(f"no complete answer from {host} within {request.timeout.total_seconds():g} s") from None
-        except (aiohttp.ClientError, OSError) as error:
+        except (ClientError, OSError) as error:
             raise Fail(f"the call to {host} failed: {str(error) or type(error).__name__}") from None
 
     async def _send(self, request: Request, message: str) -> Answer:
+        from mainspring.worker.handlers.transport import open_session  # noqa: PLC0415 - see `_call`
+
         if self._session is None:
             self._session = open_session()
         signed = signed_headers(self._key, message, self._clock.now(), request.body)
@@ -88,7 +93,7 @@ class Webhook:
             return await _read(response)
 
 
-async def _read(response: aiohttp.ClientResponse) -> Answer:
+async def _read(response: "aiohttp.ClientResponse") -> Answer:
     kept = bytearray()
     length = 0
     async for chunk in response.content.iter_any():
