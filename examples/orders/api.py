@@ -52,7 +52,7 @@ def api(database: Database) -> FastAPI:
         try:
             async with asyncio.timeout(PATIENCE), database.transaction() as transaction:
                 await transaction.fetch("SELECT 1")
-        except (TimeoutError, *database.away) as error:
+        except database.away as error:
             return PlainTextResponse(f"the database doesn't answer: {str(error) or type(error).__name__}", 503)
         return PlainTextResponse("OK")
 

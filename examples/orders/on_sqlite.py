@@ -38,7 +38,7 @@ class SqliteTransaction:
 class SqliteDatabase:
     """A file in *folder*, and beside it the one that Mainspring keeps."""
 
-    away: tuple[type[Exception], ...] = (sqlite3.OperationalError,)
+    away: tuple[type[Exception], ...] = (sqlite3.OperationalError, TimeoutError)
     forgets_jobs = True
 
     def __init__(self, folder: Path) -> None:
