@@ -1,5 +1,6 @@
 """What a handler knows about its run and may ask of its worker."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable
@@ -13,11 +14,12 @@ import structlog
 from mainspring.domain.ids import Fence, JobId, RunId
 from mainspring.domain.run import Attempt
 from mainspring.errors import ConfigurationError
-from mainspring.ports.locks import Leases, Lock, owned
+from mainspring.ports.locks import Leases, owned
 from mainspring.ports.output import Printed
 from mainspring.ports.time import Clock
 from mainspring.ports.transactions import Transactions
 from mainspring.worker.cancellation import Cancellation
+from mainspring.worker.guarding import Guarded
 from mainspring.worker.leases import lease
 from mainspring.worker.output import Transcript
 
@@ -33,6 +35,8 @@ class Toolbox:
 
     locks: Leases | None = None
     clock: Clock | None = None
+    loop: asyncio.AbstractEventLoop | None = None
+    """The worker's, which holds locks for threads."""
     transactions: Transactions | None = None
     printed: Callable[["Context"], None] | None = None
     """Called from any thread when a context has output that nobody has taken yet."""
@@ -148,7 +152,10 @@ class Context:
 
     @property
     def cancelled(self) -> Cancellation:
-        """Set once the handler should stop: somebody cancelled the run, its time is up, or the worker shuts down."""
+        """Set once the handler should stop: somebody cancelled the run, its time is up, or the worker shuts down.
+
+        Also once a thread has lost a lock: nothing else could tell it.
+        """
         if self._cancelled is None:
             self._cancelled = Cancellation()
         return self._cancelled
@@ -175,18 +182,22 @@ class Context:
         self._message = message
         self._note_change()
 
-    def lock(
-        self, name: str, *, ttl: timedelta = DEFAULT_LOCK_TTL, wait: timedelta | None = None
-    ) -> AbstractAsyncContextManager[Lock]:
+    def lock(self, name: str, *, ttl: timedelta = DEFAULT_LOCK_TTL, wait: timedelta | None = None) -> Guarded:
         """Hold the lock *name* during a block, renewed all the while; LockBusy after *wait* (None: never).
 
-        If the lock is lost, the block is stopped and LockLost is raised. Hand the lock's fence to the resource:
-        only the resource can refuse a holder that is late.
+        `async with` in a coroutine, `with` in a thread. If the lock is lost, a coroutine's block is stopped, a thread
+        is asked to by `cancelled`, and LockLost is raised at the end of it. Hand the lock's fence to the resource: only
+        the resource can refuse a holder that is late.
         """
         if self._tools.locks is None or self._tools.clock is None:
             raise ConfigurationError("locks aren't available here: isolated handlers run without a store")
         holder = f"run/{self.run_id}/{self.fence}"
-        return lease(self._tools.locks, self._tools.clock, owned(self.owner, name), holder, ttl=ttl, wait=wait)
+        locks, clock, owned_name = self._tools.locks, self._tools.clock, owned(self.owner, name)
+        return Guarded(
+            lambda: lease(locks, clock, owned_name, holder, ttl=ttl, wait=wait),
+            loop=self._tools.loop,
+            cancelled=lambda: self.cancelled,
+        )
 
     def transaction(self) -> AbstractAsyncContextManager[Any]:
         """A connection to the store's own database, in a transaction that commits together with this run's success.

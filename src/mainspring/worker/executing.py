@@ -51,10 +51,14 @@ class Executor:
         self._registry = registry
         self._notebook = notebook
         self._caller = caller_for(ports, self._finish)
-        self._tools = Toolbox(
-            locks=ports.locks, clock=ports.clock, transactions=ports.transactions, printed=printer.note
-        )
         self._loop = asyncio.get_running_loop()
+        self._tools = Toolbox(
+            locks=ports.locks,
+            clock=ports.clock,
+            loop=self._loop,
+            transactions=ports.transactions,
+            printed=printer.note,
+        )
         self._turn_is_due = False
         self._grace = settings.cancel_grace.total_seconds()
         self.settler = Settler(ports.work, ports.clock, ports.random, notebook, printer, soon=self.soon)

@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 
 from mainspring.domain.ids import DEFAULT_OWNER
-from mainspring.errors import StoreUnavailable
+from mainspring.errors import ConfigurationError, StoreUnavailable
 from mainspring.worker.context import Context, Toolbox
 from mainspring.worker.leases import LockBusy, LockLost
 from tests.unit.worker.fakes import FakeLocks
@@ -117,3 +117,89 @@ async def test_somebody_elses_cancellation_passes_through() -> None:
     with pytest.raises(asyncio.CancelledError):
         await holder
     assert locks.held is None
+
+
+class Guarding:
+    """A context on a real loop, for whoever runs in a thread beside it."""
+
+    def __init__(self) -> None:
+        self.clock = LoopClock()
+        self.locks = FakeLocks(self.clock)
+        tools = Toolbox(locks=self.locks, clock=self.clock, loop=asyncio.get_running_loop())
+        self.context = Context(an_attempt(owner=DEFAULT_OWNER), tools=tools)
+
+
+async def test_a_thread_holds_a_lock_during_its_block() -> None:
+    guarding = Guarding()
+
+    def handle() -> None:
+        with guarding.context.lock("printer") as lock:
+            assert guarding.locks.held is lock
+            assert lock.holder == f"run/{guarding.context.run_id}/1"
+
+    await asyncio.to_thread(handle)
+    assert guarding.locks.held is None
+
+
+async def test_the_lock_of_a_thread_is_renewed_and_given_back_whatever_its_block_raises() -> None:
+    guarding = Guarding()
+
+    def handle() -> None:
+        with guarding.context.lock("printer", ttl=timedelta(milliseconds=60)):
+            while guarding.locks.renewals < 2:
+                guarding.context.cancelled.wait_blocking(timedelta(milliseconds=5))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await asyncio.to_thread(handle)
+    assert guarding.locks.held is None
+
+
+async def test_a_thread_that_loses_its_lock_is_asked_to_stop_and_told_why() -> None:
+    guarding = Guarding()
+
+    def handle() -> None:
+        with guarding.context.lock("printer", ttl=timedelta(milliseconds=60)):
+            guarding.locks.held = None
+            assert guarding.context.cancelled.wait_blocking(TTL)
+
+    with pytest.raises(LockLost, match="'printer' was lost"):
+        await asyncio.to_thread(handle)
+
+
+async def test_a_thread_gives_up_a_lock_that_stays_busy() -> None:
+    guarding = Guarding()
+    await guarding.locks.acquire("printer", "somebody", timedelta(hours=1))
+
+    def handle() -> None:
+        with guarding.context.lock("printer", wait=timedelta(0)):
+            raise AssertionError("nobody gave it the lock")
+
+    with pytest.raises(LockBusy, match="held by somebody"):
+        await asyncio.to_thread(handle)
+
+
+async def test_a_thread_that_waits_for_a_lock_ends_with_its_run() -> None:
+    guarding = Guarding()
+    await guarding.locks.acquire("printer", "somebody", timedelta(hours=1))
+
+    loop = asyncio.get_running_loop()
+
+    def handle() -> None:
+        loop.call_soon_threadsafe(guarding.context.cancelled.set)
+        with guarding.context.lock("printer"):
+            raise AssertionError("nobody gave it the lock")
+
+    with pytest.raises(LockBusy, match="was stopped"):
+        await asyncio.to_thread(handle)
+
+
+async def test_a_coroutine_is_told_not_to_block_its_loop() -> None:
+    context = Guarding().context
+    with pytest.raises(ConfigurationError, match="async with"), context.lock("printer"):
+        pass
+
+
+def test_an_isolated_handler_is_told_that_it_has_no_locks() -> None:
+    with pytest.raises(ConfigurationError, match="isolated handlers"):
+        Context(an_attempt()).lock("printer")
