@@ -18,7 +18,7 @@ async def test_they_are_grouped_by_what_they_died_of(site: Site, dashboard: Dash
         await site.die(f"payment {number}", "gateway timeout")
     await site.die("thumbnail", "unsupported format")
     page = await dashboard.open("/dead-letters")
-    await expect(page.get_by_text("4 executions died of 2 things.")).to_be_visible()
+    await expect(page.get_by_text("4 executions died of 2 causes.")).to_be_visible()
     await expect(page.locator(".group h2")).to_have_text(["gateway timeout", "unsupported format"])
     await expect(group(page, "gateway timeout").locator(".group-count")).to_contain_text("3")
     await expect(group(page, "gateway timeout").get_by_role("img")).to_be_visible()
@@ -32,7 +32,7 @@ async def test_one_is_run_again(site: Site, dashboard: Dashboard) -> None:
     page = await dashboard.open("/dead-letters")
     await page.get_by_text("Show 2 executions").click()
     await page.get_by_role("button", name="Run first again").click()
-    await expect(page.get_by_text("1 execution died of 1 thing.")).to_be_visible()
+    await expect(page.get_by_text("1 execution died of 1 cause.")).to_be_visible()
     assert len((await site.ask("GET", "executions?status=PENDING"))["items"]) == 1
 
 
@@ -46,7 +46,7 @@ async def test_some_are_run_again_at_a_rate(site: Site, dashboard: Dashboard) ->
     await page.get_by_role("dialog").get_by_role("button", name="Run again").click()
     await expect(page.get_by_text("3 done.")).to_be_visible()
     await page.get_by_role("button", name="Close").click()
-    await expect(page.get_by_text("1 execution died of 1 thing.")).to_be_visible()
+    await expect(page.get_by_text("1 execution died of 1 cause.")).to_be_visible()
     assert len((await site.ask("GET", "executions?status=PENDING"))["items"]) == 3
 
 

@@ -1,4 +1,5 @@
 import re
+from datetime import timedelta
 from typing import Any
 
 from playwright.async_api import Locator, Page, expect
@@ -66,6 +67,13 @@ async def test_a_job_that_somebody_else_adds_appears(site: Site, dashboard: Dash
     await expect(names(page)).to_have_text(["from elsewhere"])
     await site.ask("POST", f"jobs/{job['id']}/pause")
     await expect(page.locator("tbody .badge")).to_have_text("paused")
+
+
+async def test_what_is_overdue_runs_next_now(site: Site, dashboard: Dashboard) -> None:
+    await site.add("late", schedule="in 5s")
+    site.clock.shift = timedelta(minutes=1)
+    page = await dashboard.open("/jobs")
+    await expect(page.get_by_role("row", name=re.compile("late")).locator("[data-name='Next run']")).to_have_text("now")
 
 
 async def test_pausing_can_be_undone(site: Site, dashboard: Dashboard) -> None:

@@ -33,6 +33,13 @@ async def test_figures_charts_workers_and_what_comes_next_are_shown(site: Site, 
     await expect(page.get_by_role("region", name="Latest executions")).to_contain_text("second")
 
 
+async def test_there_is_something_to_see_before_all_scripts_have_come(dashboard: Dashboard) -> None:
+    dashboard.expected = ["ERR_FAILED"]
+    await dashboard.page.route("**/dom.js", lambda route: route.abort())
+    page = await dashboard.open()
+    await expect(page.get_by_role("link", name="Mainspring")).to_be_visible()
+
+
 async def test_the_range_stands_in_the_address(dashboard: Dashboard) -> None:
     page = await dashboard.open()
     await page.get_by_role("link", name="24 hours").click()

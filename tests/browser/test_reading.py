@@ -14,6 +14,14 @@ AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8
 PLACES = ["/", "/jobs", "/jobs/new", "/executions", "/dead-letters", "/workers", "/locks", "/audit", "/settings"]
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 
+CUT_OFF = """
+[...document.querySelectorAll("dd, .card p, td")]
+    .filter((each) => each.scrollWidth > each.clientWidth && getComputedStyle(each).display !== "inline")
+    .filter((each) => getComputedStyle(each).textOverflow !== "ellipsis" && !each.closest(".unseen"))
+    .map((each) => each.textContent)
+"""
+"""What stands out of its place, but for what is shortened on purpose."""
+
 
 async def populated(site: Site) -> list[str]:
     """Something on every page; the places to look at."""
@@ -58,6 +66,7 @@ async def test_nothing_is_cut_off(site: Site, browser: Browser, viewport: Any) -
             page = await dashboard.open(place)
             await ready(page)
             assert await dashboard.overflow() <= 0, place
+            assert await page.evaluate(CUT_OFF) == [], place
 
 
 async def test_on_a_phone_the_pages_are_behind_a_button(site: Site, browser: Browser) -> None:

@@ -56,7 +56,8 @@ function unlock() {
 
 preferences.apply();
 session.onRefused(lock);
-document.body.append(...shell.elements);
+// Until now the page has shown its head alone, so that there is something to see before everything has come.
+document.body.replaceChildren(...shell.elements);
 globalThis.addEventListener("hashchange", () => show());
 keepTimesRight();
 listenForShortcuts();

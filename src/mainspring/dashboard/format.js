@@ -123,9 +123,21 @@ export function clockTime(instant, { seconds = false, day = false } = {}) {
  * @param {string | null | undefined} instant
  */
 export function ago(instant) {
-  if (!instant) return h("span", { class: "faint" }, "–");
+  if (!instant) return h("span", { class: "faint none" }, "–");
   return h("time", { datetime: instant, title: absolute(instant), "data-relative": true }, relative(instant));
 }
+
+/**
+ * How long until something that comes by itself: once it is due it comes now, however long it takes to be told.
+ * @param {string | null | undefined} instant
+ */
+export function until(instant) {
+  if (!instant) return ago(instant);
+  return h("time", { datetime: instant, title: absolute(instant), "data-relative": "until" }, dueIn(instant));
+}
+
+/** @param {string} instant */
+const dueIn = (instant) => (Date.parse(instant) <= clock.now() ? "now" : relative(instant));
 
 /**
  * A moment in full, and how long ago.
@@ -149,8 +161,9 @@ export const shortId = (id) => `${id.slice(0, 8)}…${id.slice(-4)}`;
 export function keepTimesRight() {
   setInterval(() => {
     if (document.hidden) return;
-    for (const element of document.querySelectorAll("time[data-relative]")) {
-      const text = relative(/** @type {HTMLTimeElement} */ (element).dateTime);
+    for (const each of document.querySelectorAll("time[data-relative]")) {
+      const element = /** @type {HTMLTimeElement} */ (each);
+      const text = (element.dataset.relative === "until" ? dueIn : relative)(element.dateTime);
       if (element.firstChild && element.firstChild.nodeValue !== text) element.firstChild.nodeValue = text;
     }
   }, SECOND);

@@ -4,7 +4,7 @@
 
 import { Problem, post } from "./api.js";
 import { h, refresh } from "./dom.js";
-import { ago } from "./format.js";
+import { until } from "./format.js";
 import { inWords } from "./schedule-words.js";
 
 const SHOWN = 10;
@@ -92,7 +92,7 @@ function list(moments, timezone) {
         change ? h("p", { class: "dst" }, change, twice ? `: ${twice}` : "") : null,
         h("time", { datetime: moment, title: moment }, text),
         h("span", { class: "faint", title: "From UTC" }, offset.replace(/^UTC(?=.)/, "")),
-        ago(moment),
+        until(moment),
       );
     }),
   );

@@ -6,7 +6,7 @@
 
 import * as actions from "../actions.js";
 import { h } from "../dom.js";
-import { ago } from "../format.js";
+import { ago, until } from "../format.js";
 import { badge, button, command, empty, jobLink, linkButton, loading, table } from "../parts.js";
 import { href } from "../router.js";
 import { inWords } from "../schedule-words.js";
@@ -69,7 +69,7 @@ function row(job, chosen, select, reload) {
       job.timezone === "UTC" ? null : h("span", { class: "sub" }, job.timezone),
     ),
     h("td", null, badge(job.status)),
-    h("td", { "data-name": "Next run" }, ago(job.next_run_time)),
+    h("td", { "data-name": "Next run" }, until(job.next_run_time)),
     h("td", { "data-name": "Created" }, ago(job.created_at)),
     h("td", { class: "acts" }, jobActions(job, reload)),
   );

@@ -73,7 +73,7 @@ export function deadLettersPage(first) {
         ? h(
             "p",
             { class: "lead" },
-            `${plural(letters.length, "execution")}${more ? " or more" : ""} died of ${plural(groups.length, "thing")}.`,
+            `${plural(letters.length, "execution")}${more ? " or more" : ""} died of ${plural(groups.length, "cause")}.`,
           )
         : null,
       groups.map((group) => groupCard(group, load.hurry)),

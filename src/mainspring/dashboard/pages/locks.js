@@ -73,7 +73,7 @@ export function locksPage(first) {
       heading("Locks"),
       h(
         "form",
-        { class: "filters", role: "search", on: { submit: search } },
+        { class: "filters whole", role: "search", on: { submit: search } },
         h(
           "label",
           { class: "search" },
@@ -152,7 +152,7 @@ const list = (locks, release) =>
           { class: "acts" },
           button(`Release ${lock.name}`, {
             kind: "danger-quiet",
-            icon: "locks",
+            icon: "unlock",
             bare: true,
             title: "Release",
             on: { click: () => void release(lock) },

@@ -7,7 +7,7 @@
 import { collect, get } from "../api.js";
 import * as clock from "../clock.js";
 import { h, refresh } from "../dom.js";
-import { ago } from "../format.js";
+import { ago, until } from "../format.js";
 import * as live from "../live.js";
 import {
   badge,
@@ -180,7 +180,7 @@ function nextList(jobs) {
         { key: job.id },
         jobLink(job.id, job.name || job.handler),
         h("code", { class: "faint" }, job.schedule),
-        ago(job.next_run_time),
+        until(job.next_run_time),
       ),
     ),
   );

@@ -44,7 +44,7 @@ export function settingsPage() {
           zone,
           (value) => prefer({ zone: /** @type {any} */ (value) }),
         ),
-        button("Show shortcuts", { kind: "quiet", on: { click: help } }),
+        button("Show shortcuts", { on: { click: help } }),
       ]),
       section("Access", access()),
       section("API keys", keys),
