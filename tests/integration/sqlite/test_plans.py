@@ -48,6 +48,7 @@ HOT = [
     ("work", "handed_over"),
     ("work", "highest_priority"),
     ("work", "first_wake"),
+    ("work", "levels"),
     ("work", "current"),
     ("work", "settled_before"),
     ("work", "succeed"),

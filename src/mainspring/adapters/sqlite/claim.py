@@ -1,9 +1,10 @@
 """Handing waiting runs over."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
+from typing import NamedTuple
 
 from mainspring.adapters.sqlite.engine import Transaction
 from mainspring.adapters.sqlite.rows import HELD, attempt_from, dump, micros
@@ -15,6 +16,8 @@ from mainspring.errors import SessionLost
 
 _SQL = load("work")
 _BACKSTOP = micros(BACKSTOP)
+_DOWN_FROM = [dump(list(range(highest, -1, -1))) for highest in range(HIGHEST_PRIORITY + 1)]
+"""All priorities up to one, from the highest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,34 +33,79 @@ def claim(transaction: Transaction, by: SessionId, lanes: Sequence[Lane], limit:
     worker = transaction.value(_SQL["holder"], by)
     if worker is None:
         raise SessionLost(f"session {by} has ended")
-    offers = [_candidates(transaction, lane, limit) for lane in lanes]
+    offers = [_offer(transaction, lane, limit) for lane in lanes]
     chosen = _in_turn(offers)[:limit]
     attempts = _hand_over(transaction, by, worker, chosen) if chosen else ()
     if len(chosen) == limit:
         return Claimed(attempts, more_at=0)
     # Not full: every offer went through all its priorities, and took all that was due.
-    wakes = (_first_wake(transaction, lane, offer.levels) for lane, offer in zip(lanes, offers, strict=True))
-    return Claimed(attempts, more_at=min((wake for wake in wakes if wake is not None), default=None))
+    wakes = [wake for lane, offer in zip(lanes, offers, strict=True) for wake in _later(transaction, lane, offer)]
+    return Claimed(attempts, more_at=_first(wakes))
 
 
 def next_wakes(transaction: Transaction, lanes: Sequence[Lane]) -> Mapping[Lane, int]:
     """The moment when the next waiting run of each lane wakes, held ones apart."""
-    wakes = ((lane, _first_wake(transaction, lane, priorities(transaction, lane))) for lane in lanes)
+    wakes = ((lane, _first([level.wake for level in levels(transaction, lane)])) for lane in lanes)
     return {lane: wake for lane, wake in wakes if wake is not None}
+
+
+class Level(NamedTuple):
+    """A priority that waiting runs have, and when the first of them wakes."""
+
+    priority: int
+    wake: int
 
 
 @dataclass(slots=True)
 class _Offer:
-    """What a lane has to give: rows that are due, and the priorities that were looked at."""
+    """What a lane has to give: rows that are due, the priorities they are of, and when those of others wake."""
 
-    rows: list[int]
-    levels: list[int]
+    rows: list[int] = field(default_factory=list)
+    taken_from: list[int] = field(default_factory=list)
+    wakes: list[int] = field(default_factory=list)
 
 
-def _first_wake(transaction: Transaction, lane: Lane, levels: Iterable[int]) -> int | None:
-    wakes = (transaction.value(_SQL["first_wake"], lane, level) for level in levels)
-    wake: int = min((wake for wake in wakes if wake is not None), default=HELD)
-    return wake if wake < HELD else None
+def _offer(transaction: Transaction, lane: Lane, limit: int) -> _Offer:
+    offer = _Offer()
+    for priority, wake in levels(transaction, lane):
+        if wake > transaction.now:
+            offer.wakes.append(wake)
+            continue
+        offer.taken_from.append(priority)
+        wanted = limit - len(offer.rows)
+        offer.rows += json.loads(transaction.value(_SQL["candidates"], lane, priority, transaction.now, wanted))
+        if len(offer.rows) == limit:
+            break
+    return offer
+
+
+def levels(transaction: Transaction, lane: Lane) -> Sequence[Level]:
+    """From the highest priority. Nearly always there is one, which is found by two steps of an index.
+
+    Of several, all that there could be are looked up in one statement: their number is bounded, while each statement
+    of its own costs as much as dozens of such steps.
+    """
+    highest = transaction.value(_SQL["highest_priority"], lane, HIGHEST_PRIORITY + 1)
+    if highest is None:
+        return ()
+    if transaction.value(_SQL["highest_priority"], lane, highest) is None:
+        return (Level(highest, transaction.value(_SQL["first_wake"], lane, highest)),)
+    found = json.loads(transaction.value(_SQL["levels"], lane, _DOWN_FROM[highest]))
+    return [Level(priority, wake) for priority, wake in found]
+
+
+def _later(transaction: Transaction, lane: Lane, offer: _Offer) -> Iterator[int]:
+    """When each priority's next run wakes, now that all that was due is taken."""
+    yield from offer.wakes
+    for priority in offer.taken_from:
+        wake = transaction.value(_SQL["first_wake"], lane, priority)
+        if wake is not None:
+            yield wake
+
+
+def _first(wakes: Sequence[int]) -> int | None:
+    """The earliest that isn't held."""
+    return min((wake for wake in wakes if wake < HELD), default=None)
 
 
 def _hand_over(transaction: Transaction, by: SessionId, worker: str, chosen: Sequence[int]) -> Sequence[Attempt]:
@@ -73,25 +121,3 @@ def _in_turn(offers: Sequence[_Offer]) -> list[int]:
     if len(offers) == 1:
         return offers[0].rows
     return [row for round_ in zip_longest(*(offer.rows for offer in offers)) for row in round_ if row is not None]
-
-
-def _candidates(transaction: Transaction, lane: Lane, limit: int) -> _Offer:
-    offer = _Offer(rows=[], levels=[])
-    for level in priorities(transaction, lane):
-        offer.levels.append(level)
-        wanted = limit - len(offer.rows)
-        offer.rows += json.loads(transaction.value(_SQL["candidates"], lane, level, transaction.now, wanted))
-        if len(offer.rows) == limit:
-            break
-    return offer
-
-
-def priorities(transaction: Transaction, lane: Lane) -> Iterator[int]:
-    """The priorities that waiting runs of a lane have, from the highest: few, and each is one step of an index.
-
-    One recursive statement would do the same, but setting up its temporary tables takes ten times as long.
-    """
-    level = transaction.value(_SQL["highest_priority"], lane, HIGHEST_PRIORITY + 1)
-    while level is not None:
-        yield level
-        level = transaction.value(_SQL["highest_priority"], lane, level)

@@ -7,7 +7,7 @@ from functools import partial
 
 from mainspring.adapters.figures import Total, tallies
 from mainspring.adapters.sqlite import pages
-from mainspring.adapters.sqlite.claim import priorities
+from mainspring.adapters.sqlite.claim import levels
 from mainspring.adapters.sqlite.engine import Engine, Transaction
 from mainspring.adapters.sqlite.rows import run_from, to_instant
 from mainspring.adapters.sqlite.statements import load
@@ -69,9 +69,10 @@ def _run(transaction: Transaction, run_id: RunId) -> Run | None:
 def _due(transaction: Transaction, owner: str | None) -> int:
     """From lane to lane and from priority to priority, so that only what is due is counted."""
     return sum(
-        transaction.value(_SQL["due"], lane, level, transaction.now, owner)
+        transaction.value(_SQL["due"], lane, level.priority, transaction.now, owner)
         for lane in _lanes(transaction)
-        for level in priorities(transaction, lane)
+        for level in levels(transaction, lane)
+        if level.wake <= transaction.now
     )
 
 

@@ -57,6 +57,13 @@ SELECT name FROM session WHERE id = ?1 AND state = 0;
 -- The highest priority below a bound that waiting runs of a lane have.
 SELECT max(priority) FROM queue WHERE lane = ?1 AND state = 0 AND priority < ?2;
 
+-- name: levels
+-- Which of these priorities waiting runs of a lane have, and when the first of each wakes.
+SELECT json_group_array(json_array(level, wake)) FROM (
+    SELECT j.value AS level, (SELECT min(wake_at) FROM queue WHERE lane = ?1 AND state = 0 AND priority = j.value) AS wake
+    FROM json_each(?2) j
+) WHERE wake IS NOT NULL;
+
 -- name: candidates
 -- The runs of one priority that have waited longest: rows which wake later are never touched.
 SELECT json_group_array(seq) FROM (
