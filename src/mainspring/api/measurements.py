@@ -66,10 +66,14 @@ class Measurements:
             ("operation",),
             [(operation,) for operation in BLOB_OPERATIONS],
         )
+        self.verdicts_refused = 0
+        """Which the worker of this process keeps."""
 
     def families(self) -> Iterator[Family]:
         """What this process has measured so far."""
         yield Family("mainspring_info", Kind.GAUGE, "The version that runs.", [Sample({"version": __version__}, 1)])
+        refused = "Ended executions whose outcome the store refuses, kept by this process."
+        yield Family("mainspring_verdicts_refused", Kind.GAUGE, refused, [Sample({}, self.verdicts_refused)])
         for counts in (self.requests, self.attempts, self.lock_operations, self.store_errors, self.skips, self.blobs):
             yield counts.family()
         for histogram in (self.request_seconds, self.job_seconds, self.lock_seconds, self.store_seconds):

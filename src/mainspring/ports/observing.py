@@ -31,6 +31,10 @@ class Observer(Protocol):
         """The attempt came to *outcome* after so many seconds in its handler."""
         ...
 
+    def refused(self, count: int) -> None:
+        """There are now *count* verdicts that the store refuses, though it takes others."""
+        ...
+
 
 class Unobserved:
     """Nobody counts."""
@@ -40,3 +44,6 @@ class Unobserved:
 
     def ended(self, attempt: Attempt, outcome: Outcome, seconds: float) -> None:
         """As `Observer.ended`."""
+
+    def refused(self, count: int) -> None:
+        """As `Observer.refused`."""

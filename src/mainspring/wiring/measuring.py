@@ -184,6 +184,7 @@ class MeasuredAttempts:
     def __init__(self, measurements: Measurements) -> None:
         self._count = measurements.attempts.add
         self._seconds = measurements.job_seconds
+        self._measurements = measurements
 
     def began(self, attempt: Attempt) -> None:
         """Nothing is counted that isn't known by its end."""
@@ -194,6 +195,10 @@ class MeasuredAttempts:
         self._count(attempt.task.handler, OUTCOME_WORDS[kind])
         if kind not in _TIMELESS:
             self._seconds.observe(seconds, trace_id=trace_id_of(attempt.task.trace))
+
+    def refused(self, count: int) -> None:
+        """As `Observer.refused`."""
+        self._measurements.verdicts_refused = count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

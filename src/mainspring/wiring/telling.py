@@ -25,6 +25,10 @@ class ToldAttempts:
         self._counting.ended(attempt, outcome, seconds)
         log.debug("run.ended", **_named(attempt), outcome=OUTCOME_WORDS[type(outcome)], seconds=round(seconds, 3))
 
+    def refused(self, count: int) -> None:
+        """As `Observer.refused`."""
+        self._counting.refused(count)
+
 
 def _named(attempt: Attempt) -> dict[str, object]:
     return {

@@ -15,6 +15,7 @@ from mainspring.domain.run import Attempt
 from mainspring.errors import StoreError
 from mainspring.ports.journal import Began, Finished, Note, Opened
 from mainspring.worker.backoff import Backoff
+from mainspring.worker.delivery import Delivery, Refused
 from mainspring.worker.settings import WorkerPorts
 
 BATCH = 1000
@@ -30,27 +31,35 @@ class Recovery:
         self._ports = ports
         self._backoff = Backoff(ports.clock, ports.random)
         self._began: frozenset[tuple[RunId, Fence]] = frozenset()
+        self._refused: frozenset[tuple[RunId, Fence]] = frozenset()
 
-    async def run(self) -> None:
-        """Settle everything that the journal knows; returns once the store has taken it."""
+    async def run(self) -> Sequence[Refused]:
+        """Settle everything that the journal knows; returns once the store has taken it, but for what it refuses."""
         notes = self._ports.journal.replay()
+        refused: Sequence[Refused] = ()
         if notes:
-            await self._settle_finished(notes)
+            refused = await self._settle_finished(notes)
+            self._refused = frozenset((each.verdict.run_id, each.verdict.fence) for each in refused)
             self._began = frozenset((note.run_id, note.fence) for note in notes if isinstance(note, Began))
             for note in notes:
                 if isinstance(note, Opened):
                     await self._end(note.session)
-        self._ports.journal.rewrite(())
+        self._ports.journal.rewrite([Finished(each.verdict) for each in refused])
+        return refused
 
-    async def _settle_finished(self, notes: Sequence[Note]) -> None:
+    async def _settle_finished(self, notes: Sequence[Note]) -> Sequence[Refused]:
+        delivery = Delivery(self._ports.work, self._ports.clock, self._ports.random)
         verdicts = [note.verdict for note in notes if isinstance(note, Finished)]
+        refused: list[Refused] = []
         for start in range(0, len(verdicts), BATCH):
-            await self._settle(verdicts[start : start + BATCH])
+            refused += (await delivery.settle(verdicts[start : start + BATCH])).refused
         if verdicts:
-            log.info("recovery.settled", runs=len(verdicts))
+            log.info("recovery.settled", runs=len(verdicts) - len(refused))
+        return refused
 
     async def _end(self, session: SessionId) -> None:
-        seen: set[tuple[RunId, Fence]] = set()
+        # What has ended, but not in a way that the store takes, isn't lost: whoever takes it back says so.
+        seen = set(self._refused)
         while True:
             attempts = await self._insist(lambda: self._ports.sessions.held(session, BATCH))
             # A store may go on naming runs that were settled: what was judged once isn't judged again.
@@ -60,7 +69,7 @@ class Recovery:
             seen.update((each.run_id, each.fence) for each in fresh)
             await self._settle([self._judge(each) for each in fresh])
         await self._insist(lambda: self._ports.sessions.close(session))
-        log.info("recovery.session_closed", session=session, runs=len(seen))
+        log.info("recovery.session_closed", session=session, runs=len(seen) - len(self._refused))
 
     def _judge(self, attempt: Attempt) -> Verdict:
         outcome: Outcome = HandedBack(reason="the worker was killed before it began")

@@ -11,14 +11,15 @@ import structlog
 
 from mainspring.domain.outcome import Failed, Outcome, Settled, Verdict, judge
 from mainspring.domain.run import Attempt
-from mainspring.errors import StoreError
 from mainspring.ports.journal import Finished
+from mainspring.ports.observing import Observer
 from mainspring.ports.output import Printed
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.work import Work
-from mainspring.worker.backoff import Backoff
+from mainspring.worker.delivery import Delivery
 from mainspring.worker.notebook import Notebook
 from mainspring.worker.printing import Printer
+from mainspring.worker.refusals import Refusals
 
 MAX_GROUP = 2000
 
@@ -36,15 +37,16 @@ class Settler:
         notebook: Notebook,
         printer: Printer,
         *,
+        observer: Observer,
         soon: Callable[[], None],
     ) -> None:
-        self._work = work
         self._clock = clock
         self._random = random
         self._notebook = notebook
         self._printer = printer
         self._soon = soon
-        self._backoff = Backoff(clock, random)
+        self._delivery = Delivery(work, clock, random)
+        self.refusals = Refusals(work, clock, random, observer)
         self._waiting: list[Verdict] = []
         self._sent: Sequence[Verdict] = ()
         self._outputs: list[Printed] = []
@@ -72,11 +74,11 @@ class Settler:
     @property
     def unsettled(self) -> Sequence[Verdict]:
         """Verdicts that the store hasn't confirmed."""
-        return [*self._sent, *self._waiting]
+        return [*self.refusals.verdicts, *self._sent, *self._waiting]
 
     @property
     def backlog(self) -> int:
-        """How many verdicts the store hasn't confirmed."""
+        """How many verdicts the store hasn't confirmed, but for those that it refuses: nobody can wait for them."""
         return len(self._sent) + len(self._waiting)
 
     async def run(self) -> None:
@@ -92,23 +94,11 @@ class Settler:
         self._sent = group
         outputs, self._outputs = self._outputs, []
         await self._printer.write(outputs)
-        answers = await self._settle(group)
+        delivered = await self._delivery.settle(group)
+        if delivered.refused:
+            self.refusals.keep(delivered.refused)
         self._sent = ()
         self._soon()
-        stale = sum(answer is Settled.STALE for answer in answers)
+        stale = sum(answer is Settled.STALE for answer in delivered.answers)
         if stale:
             log.info("settle.stale", runs=stale)
-
-    async def _settle(self, group: Sequence[Verdict]) -> Sequence[Settled]:
-        while True:
-            try:
-                answers = await self._work.settle(group)
-            except StoreError as error:
-                log.warning("settle.delayed", runs=len(group), error=str(error))
-            except Exception:
-                # A defect somewhere below. The verdicts are still the truth: keep them, loudly.
-                log.exception("settle.failed", runs=len(group))
-            else:
-                self._backoff.reset()
-                return answers
-            await self._backoff.pause()

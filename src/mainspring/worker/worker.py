@@ -1,7 +1,7 @@
 """A worker: recovers, opens a session, claims and executes until it is told to stop, and leaves nothing behind."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from mainspring.ports.sessions import Heard, News, NewSession, Role
 from mainspring.ports.signals import session_topic
 from mainspring.worker.backoff import Backoff
 from mainspring.worker.claims import Claims
+from mainspring.worker.delivery import Refused
 from mainspring.worker.drain import Drain
 from mainspring.worker.executing import Executor
 from mainspring.worker.heartbeat import BEATS_PER_TTL, Heartbeat
@@ -38,6 +39,7 @@ class Worker:
         self._settings = settings
         self._registry = registry
         self._notebook = Notebook(ports.journal)
+        self._refused: Sequence[Refused] = ()
         self.opened = asyncio.Event()
         """Set once the first session is open: from then on the store knows the handlers."""
 
@@ -46,12 +48,12 @@ class Worker:
         session = await unless(stop, self._begin())
         if session is None:
             return Ended.ASKED
-        return await _Shift(self._ports, self._settings, self._registry, self._notebook, self._open).run(
-            session, stop, hurry
-        )
+        shift = _Shift(self._ports, self._settings, self._registry, self._notebook, self._open)
+        shift.inherit(self._refused)
+        return await shift.run(session, stop, hurry)
 
     async def _begin(self) -> SessionId:
-        await Recovery(self._ports).run()
+        self._refused = await Recovery(self._ports).run()
         return await self._open(draining=False)
 
     async def _open(self, *, draining: bool) -> SessionId:
@@ -106,11 +108,17 @@ class _Shift:
         self._ending = asyncio.Event()
         self._defect: BaseException | None = None
 
+    def inherit(self, refused: Sequence[Refused]) -> None:
+        """Take over what the store didn't take from the predecessor."""
+        if refused:
+            self._executor.settler.refusals.keep(refused)
+
     async def run(self, session: SessionId, stop: asyncio.Event, hurry: asyncio.Event) -> Ended:
         """Work, drain, close."""
         self._serve(session)
         claiming = self._start(self._claims.run())
-        for service in (self._executor.settler.run(), self._printer.run(), self._reaper.run(), self._listen()):
+        settler = self._executor.settler
+        for service in (settler.run(), settler.refusals.run(), self._printer.run(), self._reaper.run(), self._listen()):
             self._start(service)
         self._start(self._end_with(stop))
         self._start(self._end_with(self._reaper.slots_lost))
@@ -196,7 +204,7 @@ class _Shift:
         await self._heartbeat.stop()
         if session is None or await self._close(session):
             self._notebook.finish(self._executor.settler.unsettled)
-        log.info("drain.ended", unsettled=self._executor.settler.backlog)
+        log.info("drain.ended", unsettled=len(self._executor.settler.unsettled))
 
     async def _close(self, session: SessionId) -> bool:
         try:

@@ -40,6 +40,26 @@ async def test_what_it_had_begun_is_lost_and_what_it_had_only_claimed_is_handed_
 
 
 @leaping
+async def test_what_the_store_refuses_is_kept_and_keeps_nobody_from_starting() -> None:
+    bench = Bench()
+    calls = bench.count_calls("work")
+    run = bench.store.submit()
+    attempt = await a_dead_predecessor(bench, run)
+    finished = Finished(judge(attempt, Succeeded(result=b"7"), now=START, uniform=0.0))
+    bench.journal.notes += [Began(attempt.run_id, attempt.fence), finished]
+    bench.store.refused = {run}
+    async with bench.working():
+        other = bench.store.submit()
+        await bench.store.until_ended(1)
+        assert set(bench.store.ended) == {other}
+        assert finished in bench.journal.notes
+        bench.store.refused = set()
+        await bench.store.until_ended(2)
+    assert bench.store.ended[run].result == b"7"
+    assert calls == [1]
+
+
+@leaping
 async def test_the_old_session_is_closed_before_the_new_one_is_opened() -> None:
     bench = Bench()
     await a_dead_predecessor(bench, bench.store.submit())

@@ -2,8 +2,11 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
+from structlog.testing import capture_logs
+
 from mainspring.domain.run import State
-from mainspring.errors import StoreUnavailable
+from mainspring.errors import StoreFull, StoreUnavailable
+from mainspring.ports.journal import Finished
 from mainspring.worker.context import Context
 from tests.unit.worker.harness import Bench
 from tests.unit.worker.leaps import leaping
@@ -54,6 +57,48 @@ async def test_a_defect_in_the_store_drops_no_verdict_either() -> None:
     bench.store.submit()
     async with bench.working():
         await bench.store.until_ended(1)
+
+
+@leaping
+async def test_a_verdict_that_the_store_refuses_does_not_hold_up_the_others() -> None:
+    bench = Bench()
+    bench.count_calls("work")
+    runs = [bench.store.submit() for _ in range(9)]
+    bench.store.refused = {runs[4]}
+    async with bench.working():
+        await bench.store.until_ended(8)
+        later = bench.store.submit()
+        await bench.store.until_ended(9)
+        assert bench.clock.monotonic() < 1
+    assert set(bench.store.ended) == {*runs, later} - {runs[4]}
+    assert [note.verdict.run_id for note in bench.journal.notes if isinstance(note, Finished)] == [runs[4]]
+
+
+@leaping
+async def test_a_refused_verdict_is_told_once_per_reason_and_offered_ever_more_rarely() -> None:
+    bench = Bench()
+    bench.count_calls("work")
+    poison = bench.store.submit()
+    bench.store.refused = {poison}
+    with capture_logs() as lines:
+        async with bench.working():
+            await asyncio.sleep(3600)
+            bench.store.refused = set()
+            await bench.store.until_ended(1)
+    told = [line["event"] for line in lines if line["event"].startswith("settle.ref")]
+    assert told == ["settle.refused", "settle.refusal_over"]
+
+
+@leaping
+async def test_a_full_store_is_waited_for_as_one_that_is_away() -> None:
+    bench = Bench()
+    bench.count_calls("work")
+    bench.store.faults["settle"] = [StoreFull("no space left")] * 20
+    bench.store.submit()
+    with capture_logs() as lines:
+        async with bench.working():
+            await bench.store.until_ended(1)
+    assert "settle.refused" not in {line["event"] for line in lines}
 
 
 @leaping

@@ -36,6 +36,8 @@ class FakeStore:
         self.flagged: set[RunId] = set()
         self.draining = False
         """What is wished of every session."""
+        self.refused: set[RunId] = set()
+        """Whose verdicts, and all that come with them, aren't taken."""
         self.unseen: set[RunId] = set()
         """Left out of the answers to heartbeats."""
         self.outputs: list[Printed] = []
@@ -108,13 +110,18 @@ class FakeStore:
 
     async def settle(self, verdicts: Sequence[Verdict]) -> Sequence[Settled]:
         await self._call("settle")
+        if any(verdict.run_id in self.refused for verdict in verdicts):
+            self.changed.set()
+            raise StoreUnavailable("this can't be stored")
         self.groups.append(len(verdicts))
         answers = [self._apply(verdict) for verdict in verdicts]
         self._answer("settle")
         return answers
 
     def _apply(self, verdict: Verdict) -> Settled:
-        attempt = self.runs[verdict.run_id]
+        attempt = self.runs.get(verdict.run_id)
+        if attempt is None:
+            return Settled.STALE
         if verdict.run_id in self.ended:
             return Settled.REPEATED if self.ended[verdict.run_id].fence == verdict.fence else Settled.STALE
         if attempt.fence != verdict.fence:

@@ -23,8 +23,8 @@ from mainspring.services.rescuer import Rescuer
 from mainspring.testing.simulation.ablation import Ablation, Patch, method
 from mainspring.testing.simulation.cassandra import ablations as cassandra
 from mainspring.testing.simulation.ports import SimulatedJournal
+from mainspring.worker.delivery import Delivered, Delivery
 from mainspring.worker.holdings import Holdings
-from mainspring.worker.settling import Settler
 
 
 def statement(file: str, *changes: tuple[str, str, str]) -> Patch:
@@ -61,11 +61,11 @@ def _drift(due: DueJob, now: Any) -> Advance:
     return replace(advance, next_fire_at=now + timedelta(seconds=2), wake_at=now + timedelta(seconds=2))
 
 
-async def _settle_once(self: Settler, group: Sequence[Any]) -> Sequence[Any]:
+async def _settle_once(self: Delivery, group: Sequence[Any]) -> Delivered:
     try:
-        return await self._work.settle(group)
+        return Delivered(answers=await self._work.settle(group), refused=())
     except StoreError:
-        return []
+        return Delivered(answers=(), refused=())
 
 
 def _keep_nothing(self: SimulatedJournal, notes: Sequence[Note]) -> None:
@@ -140,7 +140,7 @@ ABLATIONS: tuple[Ablation, ...] = (
     Ablation(
         "settle-once",
         "a worker takes a settle without an answer for a failure and goes on",
-        method(Settler, "_settle", _settle_once),
+        method(Delivery, "settle", _settle_once),
     ),
     Ablation("journal-off", "a worker's journal keeps nothing", method(SimulatedJournal, "append", _keep_nothing)),
     Ablation(

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 from mainspring.domain.ids import Fence, RunId, SessionId
+from mainspring.domain.outcome import Settled
 from mainspring.domain.run import State
 from mainspring.ports.journal import Began, Finished
 from mainspring.testing.simulation.history import Applied, Event, Handled, Happened, History, Journalled
@@ -65,11 +66,12 @@ class JournalJudge:
                 pass
 
     def _settle(self, event: Applied) -> Iterator[Violation]:
-        for verdict in event.arguments[0]:
+        for verdict, answer in zip(event.arguments[0], event.answer, strict=True):
             hold = (verdict.run_id, verdict.fence)
             self._held.pop(hold, None)
             recovered = event.sent >= self._open.get(event.process, math.inf)
-            if recovered and verdict.session is None and hold not in self._noted:
+            counts = answer is not Settled.STALE and verdict.session is None
+            if recovered and counts and hold not in self._noted:
                 state = State(verdict.state).name
                 yield Violation(
                     "journal", f"{hold[0].hex[-6:]}/{hold[1]} was settled as {state} without a note", event.at

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from mainspring.domain.ids import JobId, RunId, SessionId, fired_run_id
 from mainspring.domain.job import NewJob
+from mainspring.domain.outcome import Settled
 from mainspring.domain.plan import Advance, Skip
 from mainspring.domain.run import NewRun, State
 from mainspring.ports.work import Addition, Cancel, Effect, Steered
@@ -97,7 +98,11 @@ class Replay:
             holder = None if verdict.session is None else self._sessions.get(verdict.session)
             gone = holder is None or _name(holder) == _name(event.process)
             when = When(event.now, event.at, gone)
-            self.runs[verdict.run_id].settled_as(verdict, answer, when, self._object)
+            model = self.runs.get(verdict.run_id)
+            if model is not None:
+                model.settled_as(verdict, answer, when, self._object)
+            elif answer is not Settled.STALE:
+                self._object("P1", f"a verdict on unknown run {verdict.run_id} was taken")
 
     def _steered(self, event: Applied) -> None:
         run, order = event.arguments
