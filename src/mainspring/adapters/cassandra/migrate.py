@@ -20,6 +20,8 @@ from mainspring.errors import ConfigurationError, SchemaTooNew, StoreCorrupt, St
 
 AGREEMENT_SECONDS = 60.0
 """For nodes to learn of what was changed."""
+_AHEAD = 4
+"""Changes that a node may not have heard of yet: one that is flooded drops what comes late, and may not ask for it."""
 _GLANCE_SECONDS = 1.0
 """For nodes to agree while this process has nothing to change."""
 
@@ -53,9 +55,11 @@ async def migrate(driver: Driver) -> int:
             f"{address.shown} has tables of somebody else's: name another keyspace in the URL, as in …:9042/mainspring"
         )
     statements = list(_missing(address, found))
-    if statements:
-        await _change(driver, bridge, node, statements)
-    await _see_it_everywhere(driver, bridge, AGREEMENT_SECONDS if statements else _GLANCE_SECONDS)
+    for first in range(0, len(statements), _AHEAD):
+        await _change(driver, bridge, node, statements[first : first + _AHEAD])
+        if not await _agreement(driver, AGREEMENT_SECONDS):
+            break
+    await _see_it_everywhere(driver, bridge)
     rows = CqlRows(driver)
     await _agree(rows, address, "shards", SHARDS)
     return await _agree(rows, address, "schema", SCHEMA)
@@ -92,7 +96,7 @@ def _missing(address: Address, found: Found) -> Iterator[str]:
 
 
 async def _change(driver: Driver, bridge: Bridge, node: Any, statements: Sequence[str]) -> None:
-    """One after the other on one node; the other nodes are waited for once, not after each."""
+    """One after the other on one node; the other nodes are not waited for after each."""
     cluster = driver.cluster
     patience, cluster.max_schema_agreement_wait = cluster.max_schema_agreement_wait, 0
     try:
@@ -102,10 +106,15 @@ async def _change(driver: Driver, bridge: Bridge, node: Any, statements: Sequenc
         cluster.max_schema_agreement_wait = patience
 
 
-async def _see_it_everywhere(driver: Driver, bridge: Bridge, seconds: float) -> None:
-    """Let nobody begin whom the next node may tell that there is no such table, whoever it was that made it."""
+async def _agreement(driver: Driver, seconds: float) -> bool:
+    """Whether the nodes have come to agree within *seconds*."""
     agree = driver.cluster.control_connection.wait_for_schema_agreement
-    if await asyncio.to_thread(agree, wait_time=seconds):
+    return bool(await asyncio.to_thread(agree, wait_time=seconds))
+
+
+async def _see_it_everywhere(driver: Driver, bridge: Bridge) -> None:
+    """Let nobody begin whom the next node may tell that there is no such table, whoever it was that made it."""
+    if await _agreement(driver, _GLANCE_SECONDS):
         return
     # Nodes of two versions don't agree as long as an upgrade lasts: what counts is that each has what is needed.
     address = driver.address
