@@ -63,7 +63,7 @@ class Webhook:
             await session.close()
 
     async def _call(self, request: Request, message: str) -> Answer:
-        # Loading the HTTP client would be a fifth of every start, and most processes never call a webhook.
+        # Most processes never call a webhook, and loading the HTTP client would make each of them start later.
         from mainspring.worker.handlers.transport import ClientError, connecting_only_to  # noqa: PLC0415
 
         host = request.target.host
