@@ -18,8 +18,8 @@ from mainspring.adapters.cassandra.migrate import open_driver
 from mainspring.adapters.cassandra.table import Table
 from mainspring.adapters.cassandra.tables import RUN, SETTING, TABLES
 from servers.cassandra import CassandraCluster, installed_jars
-from servers.process import NotInstalled
 from servers.shared import shared
+from tests.missing import needing_a_program
 from tests.postgres import folder_of_the_run
 
 EXISTING = "MAINSPRING_TEST_CASSANDRA"
@@ -31,12 +31,8 @@ _BALLOT = 0.002
 @pytest.fixture(scope="session")
 def cassandra_jars() -> None:
     """For tests that start nodes themselves: skipped where there are none, but not on a build machine."""
-    try:
+    with needing_a_program():
         installed_jars()
-    except NotInstalled as missing:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="session")

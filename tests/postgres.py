@@ -15,8 +15,8 @@ from psycopg.sql import SQL, Identifier
 
 from servers.postgres import PostgresServer
 from servers.postgres_programs import installed_programs
-from servers.process import NotInstalled
 from servers.shared import shared
+from tests.missing import needing_a_program
 
 EXISTING = "MAINSPRING_TEST_POSTGRESQL"
 SETTINGS = {
@@ -29,12 +29,8 @@ SETTINGS = {
 @pytest.fixture(scope="session")
 def postgres_wheel() -> None:
     """For tests that start servers themselves: skipped where there is none, but not on a build machine."""
-    try:
+    with needing_a_program():
         installed_programs()
-    except NotInstalled as missing:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="session")

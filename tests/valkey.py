@@ -1,14 +1,13 @@
 """Fixtures with a real Valkey, which speaks as a Redis does: one per worker of the run, and ones to be ill-treated."""
 
-import os
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
 from redis import Redis
 
-from servers.process import NotInstalled
 from servers.valkey import ValkeyServer, installed_program
+from tests.missing import needing_a_program
 
 SETTINGS = {"appendonly": "no"}
 """What is forgotten with the server is what these tests are about."""
@@ -17,12 +16,8 @@ SETTINGS = {"appendonly": "no"}
 @pytest.fixture(scope="session")
 def valkey_wheel() -> None:
     """For tests that start servers themselves: skipped where there is none, but not on a build machine."""
-    try:
+    with needing_a_program():
         installed_program()
-    except NotInstalled as missing:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="session")
