@@ -13,6 +13,7 @@ from mainspring.adapters.cassandra.holding import running_rows
 from mainspring.adapters.cassandra.jobs import find_job
 from mainspring.adapters.cassandra.layout import TRAIL, slot_of, span_of
 from mainspring.adapters.cassandra.ledger import PARTS
+from mainspring.adapters.cassandra.packing import apart
 from mainspring.adapters.cassandra.records import run_of
 from mainspring.adapters.cassandra.rows import Key, Row, Span
 from mainspring.adapters.cassandra.runs import read
@@ -32,6 +33,8 @@ MOST_WORKERS = 100
 
 _PLACES = 16
 """Partitions of the log that are read before it is asked whether that is enough."""
+_PAGE = 1_000
+"""Rows of a partition that are read before it is asked whether that is enough."""
 _POSITION = re.compile(r"(\d{1,18})\.([0-9a-f]{32})\.(\d{1,18})", re.ASCII)
 
 
@@ -128,7 +131,14 @@ class CassandraChanges:
         return found
 
     async def _slice(self, place: Key, start: int) -> Sequence[Row]:
-        return await self._context.rows.slice(CHANGE, place, Span(first=(start,)), limit=MOST_BEHIND + 1)
+        found: list[Row] = []
+        span = Span(first=(start,))
+        while True:
+            rows = await self._context.rows.slice(CHANGE, place, span, limit=_PAGE)
+            found += apart(rows)
+            if len(rows) < _PAGE or len(found) > MOST_BEHIND:
+                return found
+            span = Span(after=(rows[-1]["at"], rows[-1]["id"], rows[-1]["fence"]))
 
     async def _runs(self, told: Sequence[Row], news: _News) -> Sequence[RunChange] | None:
         """The runs as they are now; None if one was forgotten before it was told."""

@@ -15,7 +15,8 @@ from typing import Any
 from uuid import UUID
 
 from mainspring.adapters.cassandra.layout import micros, slot_of
-from mainspring.adapters.cassandra.rows import Put, Rows
+from mainspring.adapters.cassandra.packing import together
+from mainspring.adapters.cassandra.rows import Put, Row, Rows
 from mainspring.adapters.cassandra.tables import CHANGE, TALLY
 from mainspring.domain.ids import Lane
 from mainspring.domain.run import Origin, State
@@ -144,6 +145,7 @@ class Ledger:
         self._clock = clock
         self._process = process
         self._begun = 0
+        self._last = 0
         self._pages: dict[Group, _Page] = {}
 
     async def note(self, happened: Sequence[Noted]) -> None:
@@ -157,9 +159,10 @@ class Ledger:
                 group = noted.owner, noted.lane, noted.kind
                 pages[group] = self._page(group, now)
                 pages[group].totals.take(noted)
-        at = micros(now)
+        # A row of the log holds entries of many runs: writing to its key a second time would take them away.
+        self._last = at = max(self._last + 1, micros(now))
         await self._rows.put(
-            [_change(noted, at) for noted in happened if noted.told]
+            [Put(table=CHANGE, row=row) for row in together([_change(each, at) for each in happened if each.told])]
             + [_tally(group, page, at) for group, page in pages.items()]
         )
 
@@ -193,22 +196,19 @@ def tally_part(owner: str) -> int:
 
 
 def part_of(identity: UUID) -> int:
-    """The partition of a minute's changes that tells of *identity*."""
+    """The partition of a minute's changes for a row that begins with *identity*."""
     return identity.int % PARTS
 
 
-def _change(noted: Noted, at: int) -> Put:
-    return Put(
-        table=CHANGE,
-        row={
-            "slot": slot_of(at),
-            "part": part_of(noted.id),
-            "at": at,
-            "id": noted.id,
-            "fence": noted.fence,
-            "standing": noted.standing,
-            "owner": noted.owner,
-            "job_id": noted.job_id,
-            "state": noted.state,
-        },
-    )
+def _change(noted: Noted, at: int) -> Row:
+    return {
+        "slot": slot_of(at),
+        "part": part_of(noted.id),
+        "at": at,
+        "id": noted.id,
+        "fence": noted.fence,
+        "standing": noted.standing,
+        "owner": noted.owner,
+        "job_id": noted.job_id,
+        "state": noted.state,
+    }

@@ -331,10 +331,10 @@ DEAD: Final = Table(
 
 CHANGE: Final = Table(
     name="change",
-    comment="What has changed, minute by minute, for whoever follows.",
+    comment="What has changed, minute by minute, for whoever follows; `others` are entries of the same owner and time.",
     partition={"slot": BIGINT, "part": INT},
     clustering={"at": BIGINT, "id": UUID, "fence": INT},
-    columns={"standing": BOOLEAN, "owner": TEXT, "job_id": UUID, "state": INT},
+    columns={"standing": BOOLEAN, "owner": TEXT, "job_id": UUID, "state": INT, "others": BLOB},
     lifetime=timedelta(hours=2),
 )
 
