@@ -4,13 +4,14 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
 from mainspring.adapters.cassandra.due import Entry
+from mainspring.adapters.cassandra.rows import MOST_CHANGES
 from mainspring.domain.ids import Lane
 
 _LARGE = 32
 _PLENTY = 2
 """A large claim, where there is as many times more, is taken from few shards: it costs a batch for each."""
-_BATCH = 50
-"""Runs of one shard that are taken before the next shard's: batches that are decided abreast are the fastest."""
+_BATCH = MOST_CHANGES
+"""Runs of one shard that are taken before the next shard's: a decision costs a node half as much by the hundred."""
 
 
 class Queues:

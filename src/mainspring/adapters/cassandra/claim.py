@@ -20,7 +20,7 @@ from mainspring.adapters.cassandra.intents import Intents
 from mainspring.adapters.cassandra.layout import home_of, slot_of
 from mainspring.adapters.cassandra.ledger import Noted
 from mainspring.adapters.cassandra.records import attempt_of
-from mainspring.adapters.cassandra.rows import Row
+from mainspring.adapters.cassandra.rows import MOST_CHANGES, Row
 from mainspring.adapters.cassandra.runs import Home, read
 from mainspring.adapters.cassandra.session_rows import living
 from mainspring.adapters.cassandra.shares import Shares
@@ -33,13 +33,13 @@ from mainspring.errors import SessionLost, StoreUnavailable
 from mainspring.ports.work import Claim
 
 _LOOK_AROUND = 1.0
-"""Seconds after which a worker looks at all shards, whatever its own have given."""
+"""Seconds after which a worker looks at some of others' shards, whatever its own have given."""
 _ABREAST = 4
 """Others' shards that are looked at together."""
 _LEAST = 32
 """Entries of a shelf that are looked at, however few are wanted."""
 _AHEAD = 4
-"""How many times more entries are looked at than are wanted."""
+"""How many times more entries are looked at than are wanted, over all shelves; of each, what fills a batch."""
 _NOTHING = timedelta(0)
 
 
@@ -92,8 +92,10 @@ class Claims:
         return self._shelves[lane, shard]
 
     async def _claimer(self, by: SessionId, lanes: Sequence[Lane]) -> _Claimer:
+        now = self._context.now()
         session, minutes = await asyncio.gather(
-            living(self._context, by), asyncio.gather(*(open_minutes(self._context, lane) for lane in lanes))
+            living(self._context, by),
+            asyncio.gather(*(open_minutes(self._context, lane, slot_of(now)) for lane in lanes)),
         )
         if session is None:
             self._intents.forget(by)
@@ -121,13 +123,16 @@ class Claims:
             shards = minutes.ready(claimer.here)
             mine = await self._shares.shards(claimer.holder.session, lane) if shards else frozenset[int]()
             for shard in shards:
-                if around or shard in mine:
+                if shard in mine:
                     own.append(self.shelf(lane, shard))
                 else:
                     others.append((self._context.random.bits(32), self.shelf(lane, shard)))
-        if around:
-            self._looked_around_at = moment
-        return own, [shelf for _, shelf in sorted(others, key=lambda other: other[0])]
+        shuffled = [shelf for _, shelf in sorted(others, key=lambda other: other[0])]
+        if not around:
+            return own, shuffled
+        self._looked_around_at = moment
+        # Only some at a time: workers that all look everywhere take each other's runs away under their hands.
+        return own + shuffled[:_ABREAST], shuffled[_ABREAST:]
 
     async def _claim_from(
         self, claimer: _Claimer, shelves: Sequence[Shelf], attempts: list[Attempt], limit: int
@@ -136,7 +141,7 @@ class Claims:
         wanted = limit - len(attempts)
         if wanted <= 0 or not shelves:
             return
-        ahead = max(_LEAST, _AHEAD * wanted // len(shelves))
+        ahead = max(_LEAST, _AHEAD * wanted // len(shelves), min(wanted, MOST_CHANGES))
         found = await asyncio.gather(*(self._look(claimer, shelf, ahead) for shelf in shelves))
         queues = Queues(chain.from_iterable(found), [*claimer.minutes], wanted)
         while chosen := queues.take(limit - len(attempts)):
@@ -147,7 +152,8 @@ class Claims:
         return await shelf.look(claimer.minutes[shelf.lane].until(shelf.shard, claimer.here), claimer.now, want)
 
     async def _clear(self, claimer: _Claimer, shelf: Shelf) -> None:
-        await shelf.clear(claimer.minutes[shelf.lane].until(shelf.shard, claimer.here), claimer.now)
+        minutes = claimer.minutes[shelf.lane]
+        await shelf.clear(minutes.until(shelf.shard, claimer.here), claimer.now, minutes.known_until)
 
     async def _seize(self, claimer: _Claimer, chosen: Sequence[Entry]) -> Sequence[Attempt]:
         """Hand over those of *chosen* that lead to a run that waits; first write down which they are."""
@@ -213,7 +219,7 @@ class Claims:
         return min((wait for wait in waits if wait is not None), default=None)
 
     async def _wait(self, lane: Lane, now: int) -> timedelta | None:
-        minutes = await open_minutes(self._context, lane)
+        minutes = await open_minutes(self._context, lane, slot_of(now))
         shelves = [self.shelf(lane, shard) for shard in minutes.ready(slot_of(now))]
         ready = await asyncio.gather(*(self._waits_on(shelf, minutes, now) for shelf in shelves))
         return _NOTHING if any(ready) else await self.waits.next(lane, minutes, now)
@@ -226,7 +232,7 @@ class Claims:
         rows = await read(self._context, [entry.id for entry in sample])
         leads = [(entry, lead(entry, rows.get(entry.id), now)) for entry in sample]
         shelf.drop([entry for entry, leads_to in leads if leads_to is Lead.NOWHERE])
-        await shelf.clear(until, now)
+        await shelf.clear(until, now, minutes.known_until)
         return len(entries) > len(sample) or any(leads_to is Lead.READY for _, leads_to in leads)
 
 

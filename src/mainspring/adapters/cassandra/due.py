@@ -6,9 +6,9 @@ from enum import Enum, auto
 from uuid import UUID
 
 from mainspring.adapters.cassandra.context import Context
-from mainspring.adapters.cassandra.layout import TRAIL, span_of
+from mainspring.adapters.cassandra.layout import SHARDS, TRAIL, slot_start, span_of
 from mainspring.adapters.cassandra.records import state_of
-from mainspring.adapters.cassandra.rows import Key, Row
+from mainspring.adapters.cassandra.rows import Key, Row, Span
 from mainspring.adapters.cassandra.tables import DUE_SLOT
 from mainspring.adapters.cassandra.values import number
 from mainspring.domain.ids import Lane
@@ -16,6 +16,8 @@ from mainspring.domain.run import State
 
 MOST_MINUTES = 512
 """Open minutes of a lane that are looked at, over all shards, the oldest first."""
+_AT_FIRST = 3 * SHARDS
+"""Those that are read at first: whatever waits for later minutes costs a claim nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,16 @@ def lead(entry: Entry, row: Row | None, now: int) -> Lead:
 
 @dataclass(frozen=True, slots=True)
 class Minutes:
-    """The minutes of a lane that are open, by shard, each in order."""
+    """The minutes of a lane that are open, by shard, each in order; those of the far future may be left out."""
 
     by_shard: Mapping[int, Sequence[int]]
+    cut_at: int | None = None
+    """The first minute of which some shards may be left out; None if there is nothing after these."""
+
+    @property
+    def known_until(self) -> int | None:
+        """The instant before which nothing is left out."""
+        return None if self.cut_at is None else slot_start(self.cut_at)
 
     def until(self, shard: int, minute: int) -> Sequence[int]:
         """Those of one shard up to *minute*."""
@@ -88,10 +97,24 @@ class Minutes:
         return dict(sorted(shards.items()))
 
 
-async def open_minutes(context: Context, lane: Lane) -> Minutes:
-    """One read for all shards: this is all that a claim costs while nothing waits."""
-    found = await context.rows.slice(DUE_SLOT, (lane,), limit=MOST_MINUTES)
+async def open_minutes(context: Context, lane: Lane, here: int) -> Minutes:
+    """The minutes up to *here*, and at least the first one after it.
+
+    One read for all shards: this is all that a claim costs while nothing waits. A backlog of many minutes takes two.
+    """
+    found = [_open(row) for row in await context.rows.slice(DUE_SLOT, (lane,), limit=_AT_FIRST)]
+    cut = len(found) == _AT_FIRST
+    if cut and not any(here < minute < found[-1][0] for minute, _ in found):
+        rest = await context.rows.slice(DUE_SLOT, (lane,), Span(after=found[-1]), limit=MOST_MINUTES - _AT_FIRST)
+        found += map(_open, rest)
+        cut = len(found) == MOST_MINUTES
+    cut_at = found[-1][0] if cut else None
     by_shard: dict[int, list[int]] = {}
-    for row in found:
-        by_shard.setdefault(number(row, "shard"), []).append(number(row, "slot"))
-    return Minutes(by_shard)
+    for minute, shard in found:
+        if minute <= here or minute != cut_at:  # whoever waits for a later one must know all its shards
+            by_shard.setdefault(shard, []).append(minute)
+    return Minutes(by_shard, cut_at)
+
+
+def _open(row: Row) -> tuple[int, int]:
+    return number(row, "slot"), number(row, "shard")

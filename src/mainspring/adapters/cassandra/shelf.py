@@ -20,7 +20,8 @@ from mainspring.domain.ids import Lane
 _PAGE = 250
 _MOST_PAGES = 16
 _STOCK_LASTS = 1.0
-"""Seconds for which entries that were read ahead are good: a higher priority that comes later waits so long."""
+"""Seconds for which a few entries that were read ahead are good: a higher priority that comes later waits so long.
+As many as are wanted are good until they are used up: reading again would bring the same."""
 _FEW = 50
 """As long as no more entries are remembered as gone, a look begins where the shelf was cleared to: what was written
 late is then found at once. On a busy shelf it begins behind what is gone, and the clearing finds what was late."""
@@ -53,7 +54,8 @@ class Shelf:
         """The entries that have woken and aren't gone, the oldest first; of many, about as many as are wanted."""
         moment = self._context.clock.monotonic()
         left = [entry for entry in self._stock if entry.key not in self._gone]
-        if left and self._more and moment - self._stocked_at < _STOCK_LASTS:
+        recent = moment - self._stocked_at < _STOCK_LASTS
+        if left and self._more and (recent or len(left) >= want):
             return left
         self._stock, self._more = await self._fetch(minutes, now, want)
         self._stocked_at = moment
@@ -62,6 +64,7 @@ class Shelf:
     async def _fetch(self, minutes: Sequence[int], now: int, want: int) -> tuple[Sequence[Entry], bool]:
         """Entries as `look` has them, and whether there are more."""
         self._upcoming = now, ()
+        self._pass()
         begin = self._front if len(self._gone) > _FEW else None
         fresh: list[Entry] = []
         passing = True
@@ -81,6 +84,13 @@ class Shelf:
                 if len(fresh) >= want:
                     return fresh, True
         return fresh, False
+
+    def _pass(self) -> None:
+        """Move the front over what was read ahead and is gone by now, so that it isn't read again."""
+        gone = list(takewhile(lambda entry: entry.key in self._gone, self._stock))
+        if gone:
+            self._front = gone[-1].key
+        self._stock = ()
 
     async def _pages(
         self, minutes: Sequence[int], begin: Key | None, size: int
@@ -122,10 +132,15 @@ class Shelf:
     def _left(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         return [entry for entry in entries if entry.key not in self._gone]
 
-    async def clear(self, minutes: Sequence[int], now: int) -> None:
-        """Remove what is gone and old enough, and the minutes that are over; now and then."""
+    async def clear(self, minutes: Sequence[int], now: int, known_until: int | None) -> None:
+        """Remove what is gone and old enough, and the minutes that are over; now and then.
+
+        *minutes* are all that are open before *known_until*, or all there are.
+        """
         edge = now - span_of(TRAIL)
-        if now - self._cleared_at < _CLEARED_EVERY:
+        if known_until is not None:
+            edge = min(edge, known_until)
+        if now - self._cleared_at < _CLEARED_EVERY or edge <= self._cleared_to:
             return
         self._cleared_at = now
         over = [minute for minute in minutes if slot_start(minute) <= edge]
@@ -138,7 +153,8 @@ class Shelf:
             elif minute in littered:
                 await self._context.rows.delete_range(DUE, self._partition(minute), Span(before=(to,)), until=now)
         if to < edge:
-            self._front = None  # what was found is looked at next, though others behind it are gone
+            # What was found is looked at next, though others behind it are gone.
+            self._front, self._stock = None, ()
         self._cleared_to = to
         self._gone = {key for key in self._gone if _wake(key) >= to}
 

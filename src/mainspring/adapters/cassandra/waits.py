@@ -39,7 +39,9 @@ class Waits:
             first = slot_start(minute) if count == _MOST_MINUTES else await self._first(lane, minute, shards, now)
             if first is not None:
                 return max(first - now, 0) * _MICROSECOND
-        return None
+        # What was left out begins there, unless it is as old as the backlog: then nobody need wait for it.
+        later = minutes.known_until
+        return None if later is None or later <= now else (later - now) * _MICROSECOND
 
     async def _first(self, lane: Lane, minute: int, shards: Sequence[int], now: int) -> int | None:
         moment, here = self._context.clock.monotonic(), slot_of(now)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.adapters.cassandra import intents
+from mainspring.adapters.cassandra import due, intents
 from mainspring.adapters.cassandra.layout import SHARDS, micros, slot_of
 from mainspring.adapters.cassandra.rows import ALL, Change, Key, Put, Row, Span
 from mainspring.adapters.cassandra.table import Table
@@ -40,6 +40,13 @@ async def entries(cluster: Cluster, table: Table, partition: Key) -> Sequence[Ro
 
 async def due_entries(cluster: Cluster) -> Sequence[Row]:
     return await entries(cluster, DUE, (HOME, DEFAULT_LANE, slot_of(micros(START))))
+
+
+async def a_minute_of_runs(cluster: Cluster, count: int) -> Sequence[NewRun]:
+    runs = cluster.make.runs(count)
+    await cluster.process().store.work.add(runs)
+    cluster.clock.advance(timedelta(minutes=1))
+    return runs
 
 
 async def claimed_and_settled(process: Process, session: SessionId, limit: int) -> int:
@@ -77,6 +84,45 @@ async def test_a_claim_costs_three_reads_while_nothing_is_due_whatever_waits_for
         cluster.clock.advance(SECOND)
         assert not await process.claim(worker)
         assert process.rows.reads <= 3
+
+
+async def test_a_claim_reads_no_more_of_the_directory_however_many_minutes_have_something(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    worker = await process.session()
+    runs = [cluster.make.run(due=timedelta(minutes=number // 8)) for number in range(8, 8 * 30)]
+    await process.store.work.add(runs)
+    listed = 0
+    read = process.rows.slice
+
+    async def counted(
+        table: Table, partition: Key, span: Span = ALL, *, limit: int, backwards: bool = False
+    ) -> Sequence[Row]:
+        nonlocal listed
+        found = await read(table, partition, span, limit=limit, backwards=backwards)
+        listed += len(found) if table is DUE_SLOT else 0
+        return found
+
+    monkeypatch.setattr(process.rows, "slice", counted)
+    claim = await process.store.work.claim(worker, [DEFAULT_LANE], 10)
+    assert (len(claim.attempts), claim.next_in) == (0, timedelta(minutes=1))
+    assert listed <= 3 * SHARDS
+
+
+async def test_a_backlog_of_more_minutes_than_a_look_takes_is_worked_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(due, "_AT_FIRST", 4)
+    monkeypatch.setattr(due, "MOST_MINUTES", 8)
+    cluster = Cluster()
+    runs = [run for _ in range(12) for run in await a_minute_of_runs(cluster, 4)]
+    process = cluster.process()
+    worker = await process.session()
+    taken: list[UUID] = []
+    for _ in runs:
+        taken += [attempt.run_id for attempt in await process.claim(worker)]
+        cluster.clock.advance(3 * SECOND)
+    assert sorted(taken) == sorted(run.id for run in runs)
 
 
 async def test_what_was_claimed_here_is_settled_by_one_batch_and_no_read() -> None:
