@@ -74,7 +74,9 @@ def _settle_down(world: World) -> Rows:
     while True:
         rows = world.storage.rows()
         clients_done = not any(client.alive for client in world.clients)
-        if (clients_done and not rows.live) or world.universe.time >= FAULTS_UNTIL + QUIET_AFTER:
+        # A job that is still active may be about to fire: what was decided is stored a moment later.
+        done = clients_done and not rows.live and not rows.active_jobs
+        if done or world.universe.time >= FAULTS_UNTIL + QUIET_AFTER:
             return rows
         for job in rows.active_jobs:
             record = world.storage.ask("views.job", job)

@@ -51,6 +51,8 @@ class Workload:
         self._owner = owner
         self._random: Random = client.random
         self._keys = 0
+        self._wants_locks = self._random.choice((0.1, 0.1, 0.6))
+        """Which share of the runs needs the one resource: where it is large, several ask for its lock at once."""
 
     async def run(self, actions: int, pace: float) -> None:
         """Have so many wishes, *pace* seconds apart in the mean."""
@@ -232,7 +234,7 @@ class Workload:
             "as": random.choice(ways),
             "stubborn": random.random() < 0.05,
             "kills": random.random() < 0.02,
-            "locks": random.random() < 0.1,
+            "locks": random.random() < self._wants_locks,
             "returns": random.choice((None, None, 7, "x" * 5000)),
         }
         if behaviour["as"] == "snooze":

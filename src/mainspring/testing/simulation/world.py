@@ -37,8 +37,8 @@ class World:
             signalling=Signalling(self.universe, self.weather, self._stream("signals").random),
             effects=Effects(),
         )
-        self._doomed: str | None = None
-        """Whoever doesn't come back after its first end."""
+        self._doomed: set[str] = set()
+        """Those who don't come back after their first end."""
         self._disks: dict[str, list[Note]] = {}
         self._absences = self._stream("absences")
         self._chaos = Chaos(self, self._stream("chaos"))
@@ -75,10 +75,13 @@ class World:
     def _populate(self, random: Random) -> None:
         workers = random.choice((1, 2, 2, 3))
         if workers > 1 and random.random() < _GONE_FOR_GOOD:
-            self._doomed = "worker-1"
+            self._doomed.add("worker-1")
         for number in range(1, workers + 1):
             self._start(f"worker-{number}", 1)
-        for number in range(1, random.choice((1, 2, 2)) + 1):
+        schedulers = random.choice((1, 2, 2))
+        if schedulers > 1 and random.random() < _GONE_FOR_GOOD:
+            self._doomed.add(f"scheduler-{random.choice((1, 2))}")
+        for number in range(1, schedulers + 1):
             self._start(f"scheduler-{number}", 1)
         ledger = Ledger()
         for number in range(1, random.choice((1, 2)) + 1):
@@ -102,7 +105,7 @@ class World:
 
     def _bring_back(self, process: Process) -> None:
         """Whatever has ended is started again, sooner or later; what power loss took from its disk stays lost."""
-        if process.name == self._doomed:
+        if process.name in self._doomed:
             return
         disk = self._disks.get(process.name)
         if process.loses_power and disk:

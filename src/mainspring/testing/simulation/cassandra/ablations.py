@@ -16,6 +16,7 @@ from mainspring.adapters.cassandra import (
     idempotency,
     judging,
     locks,
+    members,
     runs,
     saving,
     session_rows,
@@ -29,7 +30,7 @@ from mainspring.adapters.cassandra.intents import Intents, intended
 from mainspring.adapters.cassandra.layout import instant
 from mainspring.adapters.cassandra.listing import Entry, enlist, strike
 from mainspring.adapters.cassandra.rows import Put, UnknownOutcome
-from mainspring.adapters.cassandra.tables import RUN
+from mainspring.adapters.cassandra.tables import RUN, SESSION_OF
 from mainspring.domain.run import State
 from mainspring.testing.rows.weak import WeakRows
 from mainspring.testing.simulation.ablation import Ablation, Patch, method
@@ -151,6 +152,11 @@ class _Unsettled:
         return await self._rows.cas_batch(*arguments)
 
 
+async def _list_the_dead_too(context: Any, role: Any) -> Any:
+    rows = await context.rows.slice(SESSION_OF, (role,), limit=members.MOST_SESSIONS)
+    return [members._member(row) for row in rows if row["name"] is not None]  # noqa: SLF001
+
+
 async def _change_whatever_it_is(context: Any, row: Any, values: Any, *, expected: Any) -> bool:  # noqa: ARG001
     return await _change_session(context, row, values, expected={})
 
@@ -201,6 +207,9 @@ ABLATIONS: tuple[Ablation, ...] = (
         "a result is taken under any fence",
         method(settle, "plan", _plan_under_any_fence),
     ),
+    # That a loss compares the session, too, is not among these: the change that makes somebody the holder raises the
+    # fence, so that no two sessions ever hold a run under the same one, and a loss that comes twice says the same
+    # twice. Where the session counts is in telling what it holds.
     _defect(
         "rescue-without-holder",
         "what an ended session had announced is taken from whoever holds it",
@@ -247,6 +256,16 @@ ABLATIONS: tuple[Ablation, ...] = (
         "lock-before-its-end",
         "a lock is taken over although its time isn't up",
         method(locks._Seen, "ends_at", lambda _: instant(0)),  # noqa: SLF001
+    ),
+    _defect(
+        "lock-without-comparison",
+        "a lock is taken over whatever became of it since it was read",
+        method(locks._Seen, "expected", lambda seen: {} if seen.exists else None),  # noqa: SLF001
+    ),
+    _defect(
+        "shards-of-the-dead",
+        "a scheduler that has died keeps its shards of the timetable",
+        method(sessions, "listed_members", _list_the_dead_too),
     ),
 )
 

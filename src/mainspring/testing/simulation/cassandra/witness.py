@@ -44,8 +44,8 @@ class Storyteller:
         """Rows that have been stored, by table and id."""
         self._keys: dict[UUID, tuple[str, str]] = {}
         """The idempotency key that stands for a run or job, with its owner."""
-        self._done: dict[Asking, set[UUID]] = {}
-        """The runs that a verb under way has settled."""
+        self._untold: dict[tuple[str, UUID, Fence], Verdict] = {}
+        """Results that count and whose process hasn't been told so: it may have to ask again before it is."""
 
     def written(self, table: Table, partition: Key, write: Written, origin: object) -> None:
         """A row that nobody knew is the beginning of something."""
@@ -84,12 +84,11 @@ class Storyteller:
 
     def answered(self, asking: Asking, answer: Any) -> None:
         """What was not done must have had a reason."""
-        done = self._done.pop(asking, set())
         if asking.verb == "work.settle":
             for verdict, settled in zip(asking.arguments[0], answer, strict=True):
                 if settled is not Settled.ACCEPTED:
                     self._tell(asking, "work.settle", ([verdict],), [settled], min)
-                elif verdict.run_id not in done:
+                elif self._untold.pop(_result(asking, verdict), None) != verdict:
                     self._tell(asking, "work.believed", ("settle", verdict.run_id), None, min)
         elif asking.verb == "work.steer" and answer.effect in {Effect.DONE, Effect.FLAGGED}:
             self._tell(asking, "work.obeyed", asking.arguments, answer, min)
@@ -124,8 +123,8 @@ class Storyteller:
                 self._tell(asking, "work.claim", asking.arguments, Claim(attempts=attempts, next_in=None), max)
             case "work.settle":
                 for identity, before, _ in changed:
-                    self._done.setdefault(asking, set()).add(identity)
                     verdict = _verdict(asking, identity, before)
+                    self._untold[_result(asking, verdict)] = verdict
                     self._tell(asking, "work.settle", ([verdict],), [Settled.ACCEPTED], min)
             case "work.steer":
                 for identity, before, after in changed:
@@ -221,6 +220,10 @@ def _verdict(asking: Asking, identity: UUID, before: Row) -> Verdict:
     """Of several verdicts on one run the one whose fence it had, if there is such."""
     verdicts: list[Verdict] = [verdict for verdict in asking.arguments[0] if verdict.run_id == identity]
     return next((verdict for verdict in verdicts if verdict.fence == before["fence"]), verdicts[0])
+
+
+def _result(asking: Asking, verdict: Verdict) -> tuple[str, UUID, Fence]:
+    return asking.process, verdict.run_id, verdict.fence
 
 
 def _number(row: Row, name: str) -> int:
