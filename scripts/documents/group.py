@@ -27,7 +27,7 @@ class Document:
     groups: tuple[Group, ...]
 
 
-NODES = "a cluster of several Cassandra nodes to test with: there is one"
+NODES = "the tests on three Cassandra nodes to pass wholly, twice in a row: tests/chaos/test_cassandra_cluster.py"
 QUEUE = "the queue in Redis"
 KAFKA, SQS, ETCD, S3 = (f"the {name} adapter" for name in ("Kafka", "SQS", "etcd", "S3"))
 
