@@ -7,12 +7,12 @@ from unittest.mock import AsyncMock
 import pytest
 
 from mainspring.adapters.system.clock import SystemClock
-from mainspring.domain.ids import Lane, RunId
+from mainspring.domain.ids import Lane, RunId, SessionId
 from mainspring.domain.job import NewJob
 from mainspring.domain.run import NewRun
 from mainspring.ports.work import Added, Addition, Cancel, Edit, Effect, Hold, Order, Release, Steered
 from mainspring.testing.factories import Factory, a_task
-from mainspring.wiring.waking import Waker, WakingTimetable, WakingWork
+from mainspring.wiring.waking import Waker, WakingSessions, WakingTimetable, WakingWork
 
 FAST = Lane("fast")
 
@@ -127,16 +127,31 @@ async def test_closing_sends_what_is_held_back(signals: Recorder) -> None:
     assert signals.sent == [["a"], ["a"]]
 
 
+async def test_a_worker_of_which_something_is_wished_is_woken(signals: Recorder, store: AsyncMock) -> None:
+    sessions = WakingSessions(store, waker=Waker(signals))
+    for number, wish in enumerate((sessions.drain, sessions.resume)):
+        assert await wish(SessionId(number)) is getattr(store, wish.__name__).return_value
+        assert await signals.next() == [f"session/{number}"]
+
+
 async def test_everything_else_is_passed_on(work: WakingWork, store: AsyncMock) -> None:
     timetable = WakingTimetable(store, waker=Waker(Recorder()))
+    sessions = WakingSessions(store, waker=Waker(Recorder()))
     for verb, arguments in {
         work.claim: (1, ["default"], 5),
         work.settle: ([],),
         work.discard: ([],),
         work.hide: (1,),
         work.next_wake: (["default"],),
-        timetable.due: (10,),
+        timetable.due: (10, None),
         timetable.fire: ([],),
+        sessions.open: (1,),
+        sessions.beat: (1, 2),
+        sessions.live: ("worker",),
+        sessions.bury: (10,),
+        sessions.held: (1, 10),
+        sessions.overdue: (10,),
+        sessions.audit: (),
     }.items():
         name = verb.__name__
         assert await verb(*arguments) is getattr(store, name).return_value  # type: ignore[operator]  # of many shapes
