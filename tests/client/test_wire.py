@@ -23,7 +23,7 @@ Handle = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 async def url(application: Application) -> AsyncIterator[str]:
     sockets = bind("127.0.0.1", [0])
     stop = asyncio.Event()
-    serving = asyncio.create_task(Server(application, sockets).run(stop))  # type: ignore[arg-type]  # FastAPI's own type
+    serving = asyncio.create_task(Server(application, sockets).run(stop))
     yield url_of(sockets[0])
     stop.set()
     await serving

@@ -162,6 +162,12 @@ class FakeSessions:
         self.beats.append(by)
         return None if by in self.lost else Heard(held={}, cancelling=frozenset())
 
+    async def drain(self, session: SessionId) -> bool:
+        raise NotImplementedError
+
+    async def resume(self, session: SessionId) -> bool:
+        raise NotImplementedError
+
     async def close(self, by: SessionId) -> None:
         if self.error is not None:
             raise self.error
