@@ -92,6 +92,10 @@ class Engine(Protocol):
         """Run *operation* on one consistent state."""
         ...
 
+    async def glance(self, operation: Operation[T]) -> T:
+        """The same for an *operation* that looks up a few rows by their ids."""
+        ...
+
     def now(self) -> int:
         """The store's now, in microseconds."""
         ...
@@ -122,6 +126,10 @@ class InlineEngine:
         """Run *operation* on the same connection: it sees what was committed."""
         return operation(Transaction(self._connection, to_micros(self._clock.now())))
 
+    async def glance(self, operation: Operation[T]) -> T:
+        """No other than a read here."""
+        return await self.read(operation)
+
     def now(self) -> int:
         """The clock's now."""
         return to_micros(self._clock.now())
@@ -142,6 +150,9 @@ class ThreadedEngine:
         lay_out_log(self._connection, path)
         self._inbox: SimpleQueue[_Request | None] = SimpleQueue()
         self._local = threading.local()
+        self._at_hand = _reader(path)
+        self._at_hand.set_busy_timeout(0)
+        self._glancing = threading.Lock()
         self._closed = False
         self._pages = 0
         self._connection.set_wal_hook(self._note_pages)
@@ -165,6 +176,19 @@ class ThreadedEngine:
             raise StoreUnavailable(f"{self._path} was closed")
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, operation)
 
+    async def glance(self, operation: Operation[T]) -> T:
+        """Run *operation* right here: to hand it over and to get the interpreter's lock back would take far longer."""
+        if self._closed or not self._glancing.acquire(blocking=False):
+            return await self.read(operation)
+        try:
+            return _read(self._at_hand, self._clock, operation)
+        except apsw.BusyError:
+            return await self.read(operation)  # there it may wait
+        except apsw.Error as error:
+            raise translation(error, self._path) from error
+        finally:
+            self._glancing.release()
+
     def now(self) -> int:
         """The clock's now."""
         return to_micros(self._clock.now())
@@ -178,20 +202,15 @@ class ThreadedEngine:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._writer.join)
         await loop.run_in_executor(None, self._readers.shutdown)
+        with self._glancing:
+            self._at_hand.close()
 
     def _open_reader(self) -> None:
-        connection = connect(self._path)
-        connection.execute("PRAGMA query_only = ON")
-        self._local.connection = connection
+        self._local.connection = _reader(self._path)
 
     def _read(self, operation: Operation[T]) -> T:
-        connection = self._local.connection
         try:
-            connection.execute("BEGIN")
-            try:
-                return operation(Transaction(connection, to_micros(self._clock.now())))
-            finally:
-                connection.execute("ROLLBACK")
+            return _read(self._local.connection, self._clock, operation)
         except apsw.Error as error:
             raise translation(error, self._path) from error
 
@@ -228,6 +247,20 @@ class ThreadedEngine:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         except apsw.Error:
             return  # a full disk or a busy file: the log keeps everything, and the next commit tries again
+
+
+def _reader(path: str) -> apsw.Connection:
+    connection = connect(path)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def _read(connection: apsw.Connection, clock: WallClock, operation: Operation[T]) -> T:
+    connection.execute("BEGIN")
+    try:
+        return operation(Transaction(connection, to_micros(clock.now())))
+    finally:
+        connection.execute("ROLLBACK")
 
 
 def _commit_group(connection: apsw.Connection, path: str, clock: WallClock, group: list[_Request]) -> None:

@@ -26,7 +26,7 @@ class SqliteViews:
 
     async def job(self, job_id: JobId) -> JobRecord | None:
         """A job by id."""
-        return await self._engine.read(partial(pages.job_record, job_id=job_id))
+        return await self._engine.glance(partial(pages.job_record, job_id=job_id))
 
     async def jobs(self, where: JobFilter, page: Cursor) -> Page[JobRecord]:
         """Standing and one-shot jobs, newest first."""
@@ -34,7 +34,7 @@ class SqliteViews:
 
     async def run(self, run_id: RunId) -> Run | None:
         """A run by id."""
-        return await self._engine.read(partial(_run, run_id=run_id))
+        return await self._engine.glance(partial(_run, run_id=run_id))
 
     async def runs(self, where: RunFilter, page: Cursor) -> Page[Run]:
         """Runs, newest first."""
