@@ -4,7 +4,7 @@ from typing import cast
 import apsw
 import pytest
 
-from mainspring.adapters.sqlite.engine import Transaction, _commit_group, _Request
+from mainspring.adapters.sqlite.engine import ThreadedEngine, Transaction, _commit_group, _Request
 from mainspring.adapters.sqlite.store import SqliteStore
 from mainspring.domain.ids import DEFAULT_LANE, SessionId
 from mainspring.errors import SessionLost, StoreFull, StoreUnavailable
@@ -58,6 +58,27 @@ async def test_a_closed_store_says_so_instead_of_waiting(store: SqliteStore) -> 
         await store.work.add([new_run()])
     with pytest.raises(StoreUnavailable, match="closed"):
         await store.views.now()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await store.views.run(new_run().id)
+
+
+async def test_a_row_is_looked_up_by_a_reader_while_the_connection_at_hand_is_in_use(store: SqliteStore) -> None:
+    run = new_run()
+    await store.work.add([run])
+    with cast(ThreadedEngine, store._engine)._glancing:
+        assert await store.views.run(run.id) is not None
+
+
+async def test_a_look_up_that_finds_the_file_busy_is_made_by_a_reader(store: SqliteStore) -> None:
+    answers = iter([apsw.BusyError("busy"), "found"])
+
+    def look(_transaction: Transaction) -> object:
+        answer = next(answers)
+        if isinstance(answer, apsw.Error):
+            raise answer
+        return answer
+
+    assert await store._engine.glance(look) == "found"
 
 
 class BrokenDisk:
