@@ -12,6 +12,7 @@ from mainspring.api.document import Document
 from mainspring.api.editing import Editing
 from mainspring.domain.outcome import Cancelled, Succeeded
 from mainspring.errors import StoreUnavailable, VersionConflict
+from mainspring.ports.sessions import News
 from mainspring.ports.views import JobRecord
 from mainspring.testing.factories import Factory
 from tests.api.calling import JOBS, Api, claimed, executed, settled
@@ -178,7 +179,7 @@ async def test_a_running_one_shot_is_hidden_at_once_and_stopped(api: Api, store:
     attempt = await claimed(store)
     await api.ask("DELETE", f"{JOBS}/{job['id']}", 204)
     await api.ask("GET", f"{JOBS}/{job['id']}", 404)
-    heard = await store.sessions.beat(attempt.session, AsyncMock(executing=1, clock=None))
+    heard = await store.sessions.beat(attempt.session, News(executing=1))
     assert heard is not None
     assert heard.cancelling == {attempt.run_id}
     await settled(store, attempt, Succeeded())

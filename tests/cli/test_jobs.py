@@ -84,7 +84,7 @@ def test_a_list_says_that_there_is_more_and_all_follows_the_pages(on_store: Comm
     on_store("import", "many.jsonl")
     short = on_store("job", "list", "--limit", "3", "--json")
     assert len(short.lines()) == 3
-    assert "newest 3" in short.err
+    assert "first 3" in short.err
     whole = on_store("job", "list", "--all", "--json")
     assert len({job["id"] for job in whole.lines()}) == 130
     assert not whole.err
