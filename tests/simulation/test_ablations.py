@@ -18,7 +18,7 @@ from mainspring.testing.simulation.table import page
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "ablations.md"
 ROW = re.compile(r"^\| `(?P<name>[a-z-]+)` \| .* \| (?P<noticed>\w+) \| (?P<seeds>\d+) \|$", re.MULTILINE)
-OFTEN = 10
+OFTEN = 3
 """How many schedules a defect may take to be seen, for the suite to look for it each time."""
 
 
