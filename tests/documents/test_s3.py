@@ -225,7 +225,8 @@ def test_exercise_5_another_worker_takes_its_share(lab: Lab) -> None:
     """S3-46 to 49."""
     jobs = [lab.reader.json(SCALE.replace("$i", str(number)), 201)["id"] for number in range(1, 21)]
     full = lab.stats()
-    assert (full["queue_length"] >= 16, full["active_workers"]) == (True, 2)
+    # More than the two can have in hand; how many they have ended by now is a matter of the machine.
+    assert (full["queue_length"] > 2, full["active_workers"]) == (True, 2)
     until(lab.stats, lambda stats: stats["queue_length"] < full["queue_length"])
     lab.staff("worker-1", "worker-2", "worker-3")
     assert lab.stats()["active_workers"] == lab.reader.metric(8000, "active_workers_total") == 3
