@@ -117,7 +117,7 @@ async def test_a_key_is_revoked_after_a_question(site: Site, dashboard: Dashboar
     await site.ask("POST", "keys", json={"name": "the importer"}, headers=admin)
     dashboard.expected = ["401"]
     page = await dashboard.open("/settings")
-    await page.get_by_label("API key").fill(made["key"])
+    await page.get_by_label("API key", exact=True).fill(made["key"])
     await page.keyboard.press("Enter")
     await page.get_by_role("button", name="Revoke the importer").click()
     await page.get_by_role("dialog").get_by_role("button", name="Revoke").click()

@@ -18,10 +18,10 @@ async def test_with_keys_on_one_is_asked_for_and_kept_for_the_tab_only(browser: 
         page = await dashboard.open("/jobs")
         await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
         await expect(page.get_by_role("navigation", name="Pages")).to_be_hidden()
-        await page.get_by_label("API key").fill("ms_live_wrong")
+        await page.get_by_label("API key", exact=True).fill("ms_live_wrong")
         await page.keyboard.press("Enter")
         await expect(page.get_by_text("This key is unknown, revoked or expired.")).to_be_visible()
-        await page.get_by_label("API key").fill(KEY)
+        await page.get_by_label("API key", exact=True).fill(KEY)
         await page.keyboard.press("Enter")
         await expect(page.locator("tbody .name")).to_have_text(["ada's"])
         await expect(page.get_by_text("Live", exact=True)).to_be_visible()
@@ -35,7 +35,7 @@ async def test_signing_out_forgets_the_key(browser: Browser, tmp_path: Path) -> 
     async with site(tmp_path, access=ACCESS) as served, window(browser, served.url) as dashboard:
         dashboard.expected = ["401"]
         page = await dashboard.open("/settings")
-        await page.get_by_label("API key").fill(KEY)
+        await page.get_by_label("API key", exact=True).fill(KEY)
         await page.keyboard.press("Enter")
         await page.get_by_role("button", name="Sign out").click()
         await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
