@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
+from mainspring.adapters.cassandra import firing
 from mainspring.adapters.sqlite.statements import load
 from mainspring.testing.simulation.ablation import Ablation
 from mainspring.testing.simulation.ablations import BY_NAME, EVERY, statement
@@ -49,6 +50,12 @@ def test_an_ablation_leaves_no_trace() -> None:
         assert load("work") != before
     assert load("work") == before
     assert run(1).digest == healthy
+
+
+def test_an_ablation_leaves_no_trace_although_processes_die_in_it() -> None:
+    before = vars(firing)["enlist"]
+    find(BY_NAME["list-after-deciding"], most=20)
+    assert vars(firing)["enlist"] is before
 
 
 def test_an_ablation_whose_statement_has_changed_says_so() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
+from contextvars import ContextVar
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -114,15 +115,23 @@ async def _insert_before_deciding(context: Any, stored: Any, advance: Any, docum
     return await _decide_fire(context, stored, advance, document, now)
 
 
+_PUT_OFF: ContextVar[list[tuple[Any, int, int]] | None] = ContextVar("entries-put-off", default=None)
+"""Of one decision, whose task may die at any moment: what was patched then would stay patched."""
+
+
+async def _put_off(context: Any, job_id: Any, version: int, *, earliest: int) -> Entry:
+    listed = _PUT_OFF.get()
+    if listed is None:
+        return await enlist(context, job_id, version, earliest=earliest)
+    listed.append((job_id, version, earliest))
+    return Entry(max(earliest, context.now()), job_id, version)
+
+
 async def _list_after_deciding(context: Any, stored: Any, advance: Any, document: Any, now: int) -> Any:
-    listed: list[Any] = []
-
-    async def remember(context: Any, job_id: Any, version: int, *, earliest: int) -> Entry:
-        listed.append((job_id, version, earliest))
-        return Entry(max(earliest, context.now()), job_id, version)
-
-    with patch.object(firing, "enlist", remember):
-        decided = await _decide_fire(context, stored, advance, document, now)
+    listed: list[tuple[Any, int, int]] = []
+    _PUT_OFF.set(listed)
+    decided = await _decide_fire(context, stored, advance, document, now)
+    _PUT_OFF.set(None)
     for job_id, version, earliest in listed if decided else ():
         await enlist(context, job_id, version, earliest=earliest)
     return decided
@@ -245,7 +254,7 @@ ABLATIONS: tuple[Ablation, ...] = (
     _defect(
         "list-after-deciding",
         "a job's next entry is written after its row counts on it",
-        method(firing, "_decide", _list_after_deciding),
+        lambda: _both(method(firing, "_decide", _list_after_deciding), method(firing, "enlist", _put_off)),
     ),
     _defect(
         "key-by-guess",
