@@ -110,7 +110,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Cluster:
 async def test_the_older_program_works_on_while_the_newer_migrates_and_works_beside_it(cluster: Cluster) -> None:
     async with cluster.older(*SERVE, "older") as older, asyncio.TaskGroup() as loading:
         await cluster.join(older)
-        loading.create_task(cluster.load())
+        load = loading.create_task(cluster.load())
         await cluster.share_of(older)
         async with cluster.newer(*SERVE, "newer") as newer:
             await cluster.join(newer)
@@ -125,6 +125,7 @@ async def test_the_older_program_works_on_while_the_newer_migrates_and_works_bes
             older.terminate()
             assert await older.ended() == 0
             cluster.enough.set()
+            await load  # what it adds last must be known before anybody asks whether all is done
             await cluster.all_done()
             newer.terminate()
             assert await newer.ended() == 0
