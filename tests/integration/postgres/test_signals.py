@@ -10,11 +10,12 @@ import asyncpg
 import pytest
 import uvloop
 
+from mainspring.adapters.exchange import SEPARATOR
 from mainspring.adapters.pace import Pace
 from mainspring.adapters.postgres.address import Address, address
 from mainspring.adapters.postgres.hearing import LISTENER
 from mainspring.adapters.postgres.pooling import check_sessions
-from mainspring.adapters.postgres.signals import SEPARATOR, PostgresHub, channel_of
+from mainspring.adapters.postgres.signals import PostgresHub, channel_of
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.errors import ConfigurationError, StoreUnavailable
 from servers.ports import free_port

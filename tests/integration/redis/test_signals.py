@@ -10,11 +10,12 @@ import pytest
 import uvloop
 from redis.asyncio import Redis
 
+from mainspring.adapters.exchange import SEPARATOR
 from mainspring.adapters.memory.signals import Hub
 from mainspring.adapters.pace import Pace
 from mainspring.adapters.redis.address import address
 from mainspring.adapters.redis.hearing import LISTENER
-from mainspring.adapters.redis.signals import SEPARATOR, RedisHub, channel_of
+from mainspring.adapters.redis.signals import RedisHub, channel_of
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.errors import ConfigurationError
 from servers.valkey import ValkeyServer

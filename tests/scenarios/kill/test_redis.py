@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
+from mainspring.adapters.exchange import SEPARATOR
 from mainspring.adapters.redis.leadership import KEY
-from mainspring.adapters.redis.signals import SEPARATOR, channel_of
+from mainspring.adapters.redis.signals import channel_of
 from mainspring.domain.ids import DEFAULT_LANE, RunId, new_job_id
 from mainspring.domain.job import Job, NewJob, Overlap, Terms
 from mainspring.domain.reschedule import scheduled

@@ -8,15 +8,13 @@ import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
-from mainspring.adapters.inbox import Inbox
+from mainspring.adapters.exchange import SEPARATOR, Exchange, Subscriber
 from mainspring.adapters.pace import Pace
 from mainspring.adapters.redis.address import Address
 from mainspring.adapters.redis.hearing import Listener, Notifier
 from mainspring.ports.signals import Signals
 from mainspring.ports.time import Random
 
-SEPARATOR = "\x1f"
-"""Between the parts of a payload."""
 LOOK = timedelta(seconds=1)
 """How long somebody who waits the other way doesn't notice that the server is back."""
 
@@ -28,12 +26,11 @@ class RedisHub:
 
     def __init__(self, address: Address, *, random: Random, pace: Pace) -> None:
         channel = channel_of(address.database)
-        self._name = f"{random.bits(64):016x}"
-        self._subscribers: list[RedisSignals] = []
-        self._listener = Listener(address, channel, heard=self._hear, missed=self._suspect, random=random, pace=pace)
+        self._exchange = Exchange(random, self._notify)
+        self._listener = Listener(
+            address, channel, heard=self._exchange.hear, missed=self._exchange.suspect, random=random, pace=pace
+        )
         self._notifier = Notifier(address, channel, random=random, pace=pace)
-        self._outbox: dict[str, None] = {}
-        self._sending = asyncio.Lock()
         self._sent = True
 
     @classmethod
@@ -51,7 +48,7 @@ class RedisHub:
         """A `Signals` of its own for one part of the process; it remembers what comes from now on."""
         await self._listener.open()
         subscriber = RedisSignals(self, instead)
-        self._subscribers.append(subscriber)
+        self._exchange.join(subscriber.subscriber)
         return subscriber
 
     def sender(self, instead: Signals) -> "RedisSignals":
@@ -60,8 +57,7 @@ class RedisHub:
 
     def unsubscribe(self, subscriber: "RedisSignals") -> None:
         """Forget a subscriber; twice changes nothing."""
-        if subscriber in self._subscribers:
-            self._subscribers.remove(subscriber)
+        self._exchange.leave(subscriber.subscriber)
 
     @property
     def hears(self) -> bool:
@@ -70,16 +66,10 @@ class RedisHub:
 
     async def publish(self, topics: Sequence[str]) -> bool:
         """Wake the subscribers of this process and of all others; False if some may have to be told another way."""
-        reachable = self.hears or not self._subscribers
+        reachable = self.hears or not self._exchange.used
         if reachable:
-            self._deliver(topics)
-        self._outbox.update(dict.fromkeys(topics))
-        # What is asked for while a notification is under way goes out together, in the next one.
-        async with self._sending:
-            waiting = list(self._outbox)
-            self._outbox.clear()
-            if waiting:
-                self._sent = await self._notifier.send(SEPARATOR.join((self._name, *waiting)))
+            self._exchange.deliver(topics)
+        await self._exchange.send(topics)
         return reachable and self._sent
 
     async def close(self) -> None:
@@ -87,18 +77,8 @@ class RedisHub:
         await self._listener.close()
         await self._notifier.close()
 
-    def _hear(self, payload: str) -> None:
-        sender, *topics = payload.split(SEPARATOR)
-        if sender != self._name:
-            self._deliver(topics)
-
-    def _deliver(self, topics: Sequence[str]) -> None:
-        for subscriber in tuple(self._subscribers):
-            subscriber.receive(topics)
-
-    def _suspect(self) -> None:
-        for subscriber in tuple(self._subscribers):
-            subscriber.receive_all()
+    async def _notify(self, name: str, topics: Sequence[str]) -> None:
+        self._sent = await self._notifier.send(SEPARATOR.join((name, *topics)))
 
 
 class RedisSignals:
@@ -107,8 +87,7 @@ class RedisSignals:
     def __init__(self, hub: RedisHub, instead: Signals) -> None:
         self._hub = hub
         self._instead = instead
-        self._inbox = Inbox()
-        self._wanted: dict[str, None] = {}
+        self.subscriber = Subscriber()
 
     async def notify(self, topics: Sequence[str]) -> None:
         """Wake whoever waits for one of *topics*, in every process on the same server, or on the same store."""
@@ -117,23 +96,14 @@ class RedisSignals:
 
     async def wait(self, topics: Sequence[str], at_most: timedelta) -> bool:
         """Return True once one of *topics* was notified since the last wait, False after *at_most*."""
-        self._wanted.update(dict.fromkeys(topics))
         loop = asyncio.get_running_loop()
         end = loop.time() + at_most.total_seconds()
         while not self._hub.hears and (left := end - loop.time()) > 0:
-            if await self._inbox.wait(topics, _AT_ONCE):
+            if await self.subscriber.wait(topics, _AT_ONCE):
                 return True
             if await self._instead.wait(topics, min(timedelta(seconds=left), LOOK)):
                 return True
-        return await self._inbox.wait(topics, timedelta(seconds=end - loop.time()))
-
-    def receive(self, topics: Sequence[str]) -> None:
-        """Take *topics* in."""
-        self._inbox.deliver(topics)
-
-    def receive_all(self) -> None:
-        """Take in whatever this subscriber has ever waited for: any of it may have been missed."""
-        self._inbox.deliver(tuple(self._wanted))
+        return await self.subscriber.wait(topics, timedelta(seconds=end - loop.time()))
 
     async def close(self) -> None:
         """Take leave of the hub."""
