@@ -1,4 +1,5 @@
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from uuid import UUID
 
 import pytest
@@ -6,7 +7,7 @@ import pytest
 from mainspring.domain.ids import JobId, derived_run_id, fired_run_id, moment_of, new_job_id
 from tests.unit.domain.factories import JOB, MIDNIGHT, RUN, at
 
-ALL_BITS = (1 << 74) - 1
+ALL_BITS = (1 << 62) - 1
 
 
 @pytest.mark.parametrize("bits", [0, ALL_BITS])
@@ -24,6 +25,12 @@ def test_ids_sort_by_time_whatever_their_other_bits() -> None:
     assert new_job_id(at(0), ALL_BITS) < new_job_id(at(0.001), 0)
 
 
+def test_jobs_of_one_millisecond_sort_by_their_microseconds() -> None:
+    moments = [MIDNIGHT + timedelta(microseconds=count) for count in range(2001)]
+    for earlier, later in pairwise(moments):
+        assert new_job_id(earlier, ALL_BITS) < new_job_id(later, 0)
+
+
 def test_an_id_carries_its_time_to_the_millisecond() -> None:
     assert moment_of(new_job_id(at(1.5), 7)) == at(1.5)
     assert moment_of(new_job_id(MIDNIGHT + timedelta(microseconds=1999), 7)) == at(0.001)
@@ -35,7 +42,7 @@ def test_times_outside_what_an_id_can_hold_are_held_at_its_ends() -> None:
 
 
 def test_all_random_bits_count() -> None:
-    assert len({new_job_id(MIDNIGHT, 1 << bit) for bit in range(74)}) == 74
+    assert len({new_job_id(MIDNIGHT, 1 << bit) for bit in range(62)}) == 62
 
 
 def test_one_moment_of_one_job_has_one_id() -> None:
