@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 
+from mainspring.adapters.alarm import fine_alarm
 from mainspring.adapters.inbox import Inbox
 from mainspring.ports.time import Random
 
@@ -15,7 +16,7 @@ class Subscriber:
     """What one part of the process has heard and not yet waited for."""
 
     def __init__(self) -> None:
-        self._inbox = Inbox()
+        self._inbox = Inbox(fine_alarm)
         self._wanted: dict[str, None] = {}
 
     async def wait(self, topics: Sequence[str], at_most: timedelta) -> bool:
@@ -26,6 +27,10 @@ class Subscriber:
     def receive(self, topics: Sequence[str]) -> None:
         """Take *topics* in."""
         self._inbox.deliver(topics)
+
+    def close(self) -> None:
+        """Expect no more waits."""
+        self._inbox.close()
 
     def receive_all(self) -> None:
         """Take in whatever this subscriber has ever waited for: any of it may have been missed."""
@@ -56,6 +61,7 @@ class Exchange:
         """Forget a subscriber; twice changes nothing."""
         if subscriber in self._subscribers:
             self._subscribers.remove(subscriber)
+        subscriber.close()
 
     async def send(self, topics: Sequence[str]) -> None:
         """Tell other processes."""

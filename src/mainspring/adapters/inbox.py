@@ -1,8 +1,11 @@
 """Signals that have arrived and the waits that want them: the half of `Signals` that every transport shares."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
+
+from mainspring.adapters.alarm import Alarm, LoopAlarm
 
 MAX_REMEMBERED = 1000
 """Topics that nobody waits for are forgotten, oldest first, beyond this many: a hint may be lost, memory may not."""
@@ -11,9 +14,12 @@ MAX_REMEMBERED = 1000
 class Inbox:
     """One subscriber's signals. Belongs to the event loop that waits on it; only that loop may call it."""
 
-    def __init__(self) -> None:
+    def __init__(self, alarm: Callable[[asyncio.AbstractEventLoop], Alarm] = LoopAlarm) -> None:
         self._arrived: dict[str, None] = {}
-        self._waits: list[tuple[frozenset[str], asyncio.Future[None]]] = []
+        self._waits: list[tuple[frozenset[str], asyncio.Future[bool]]] = []
+        self._alarm = alarm
+        self._idle_alarms: list[Alarm] = []
+        self._closed = False
 
     def deliver(self, topics: Sequence[str]) -> None:
         """Remember *topics* and wake the waits that want one of them."""
@@ -22,25 +28,43 @@ class Inbox:
             del self._arrived[next(iter(self._arrived))]
         for wanted, woken in self._waits:
             if not woken.done() and not wanted.isdisjoint(topics):
-                woken.set_result(None)
+                woken.set_result(True)
 
     async def wait(self, topics: Sequence[str], at_most: timedelta) -> bool:
         """As `Signals.wait`: what has arrived since the last wait for it counts."""
         wanted = frozenset(topics)
         if self._take(wanted):
             return True
-        woken = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        woken: asyncio.Future[bool] = loop.create_future()
         entry = (wanted, woken)
         self._waits.append(entry)
         try:
-            async with asyncio.timeout(max(at_most.total_seconds(), 0)):
-                await woken
-        except TimeoutError:
-            return self._take(wanted)
+            with self._lent_alarm(loop) as alarm:
+                alarm.set(woken, at_most.total_seconds())
+                told = await woken
         finally:
             self._waits.remove(entry)
-        self._take(wanted)
-        return True
+        return self._take(wanted) or told
+
+    def close(self) -> None:
+        """Give the alarms back; those of waits under way follow."""
+        self._closed = True
+        while self._idle_alarms:
+            self._idle_alarms.pop().close()
+
+    @contextmanager
+    def _lent_alarm(self, loop: asyncio.AbstractEventLoop) -> Iterator[Alarm]:
+        """Alarms are used again: a wait is too frequent to ask the system for one each time."""
+        alarm = self._idle_alarms.pop() if self._idle_alarms else self._alarm(loop)
+        try:
+            yield alarm
+        finally:
+            if self._closed:
+                alarm.close()
+            else:
+                alarm.clear()
+                self._idle_alarms.append(alarm)
 
     def _take(self, wanted: frozenset[str]) -> bool:
         taken = [topic for topic in self._arrived if topic in wanted]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 
+from mainspring.adapters.alarm import fine_alarm
 from mainspring.adapters.cassandra.layout import EVERYTHING
 from mainspring.adapters.cassandra.rows import Put, Rows, Value
 from mainspring.adapters.cassandra.tables import SIGNAL
@@ -124,7 +125,7 @@ class CassandraSignals:
 
     def __init__(self, hub: CassandraHub) -> None:
         self._hub = hub
-        self._inbox = Inbox()
+        self._inbox = Inbox(fine_alarm)
 
     async def notify(self, topics: Sequence[str]) -> None:
         """Wake whoever waits for one of *topics*, in every process on the same store."""
@@ -145,6 +146,7 @@ class CassandraSignals:
     async def close(self) -> None:
         """Take leave of the hub."""
         self._hub.unsubscribe(self)
+        self._inbox.close()
 
 
 def _signal(topic: str, stamp: int) -> Put:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
+from mainspring.adapters.alarm import fine_alarm
 from mainspring.adapters.inbox import Inbox
 from mainspring.errors import ConfigurationError
 
@@ -35,7 +36,7 @@ class FileSignals:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder = folder
-        self._inbox = Inbox()
+        self._inbox = Inbox(fine_alarm)
         self._name = secrets.token_hex(8) + SUFFIX
         self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._sender = _datagram_socket()
@@ -81,6 +82,7 @@ class FileSignals:
             return
         if self._loop is not None:
             self._loop.remove_reader(self._receiver.fileno())
+        self._inbox.close()
         self._remove(self._name)
         self._receiver.close()
         self._sender.close()
