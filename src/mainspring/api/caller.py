@@ -51,13 +51,13 @@ def labelled(label: str | None) -> Caller:
     return Caller(owner=label, named=True, isolated=False, scope=Scope.ADMIN, actor=label)
 
 
-def caller_of(request: Request) -> Caller:
-    """The caller as its credentials say, or as it says itself where the API is open."""
+async def _caller_of(request: Request) -> Caller:
+    """As a coroutine function, since the framework would call any other in a thread of its own."""
     return caller_of_scope(request.scope)
 
 
 def caller_of_scope(request_scope: MutableMapping[str, Any]) -> Caller:
-    """The same for an application without a request."""
+    """The caller as its credentials say, or as it says itself where the API is open."""
     known: Caller | None = request_scope.get(_STATE)
     return labelled(header(request_scope, _OWNER)) if known is None else known
 
@@ -66,8 +66,8 @@ _ANYBODY = Caller(owner=DEFAULT_OWNER, named=False, isolated=False, scope=Scope.
 
 
 def remember(request_scope: MutableMapping[str, Any], caller: Caller) -> None:
-    """Note who was authenticated, for `caller_of`."""
+    """Note who was authenticated, for `caller_of_scope`."""
     request_scope[_STATE] = caller
 
 
-Requester = Annotated[Caller, Depends(caller_of)]
+Requester = Annotated[Caller, Depends(_caller_of)]

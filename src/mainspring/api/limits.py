@@ -13,7 +13,7 @@ from fastapi import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mainspring.api.access import Access
-from mainspring.api.caller import caller_of
+from mainspring.api.caller import caller_of_scope
 from mainspring.api.credentials import PUBLIC, path_of
 from mainspring.api.problems import problem, problem_of
 from mainspring.errors import MainspringError
@@ -97,7 +97,7 @@ class Limits:
         await self._app(scope, receive, send)
 
     async def _refusal(self, request: HttpRequest) -> Response | None:
-        owner = caller_of(request).owner
+        owner = caller_of_scope(request.scope).owner
         wait = self._rate.take(owner, self._clock.monotonic()) if self._rate else 0.0
         if wait:
             return _too_much("rate_limited", "Too many requests", "send fewer requests a second", wait)
