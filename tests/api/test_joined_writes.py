@@ -32,24 +32,33 @@ async def a_turn(wire: Wire) -> AsyncIterator[JoinedWrites]:
     await asyncio.sleep(0)
 
 
-async def test_the_writes_of_one_turn_leave_together_and_in_order() -> None:
+async def test_a_head_waits_for_its_body_and_no_longer() -> None:
     wire = Wire()
     async with a_turn(wire) as transport:
         transport.write(b"head ")
-        transport.write(b"body")
         assert wire.sent == []
+        transport.write(b"body")
+        assert wire.sent == [b"head body"]
     assert wire.sent == [b"head body"]
+
+
+async def test_what_is_alone_leaves_with_the_end_of_the_turn() -> None:
+    wire = Wire()
+    async with a_turn(wire) as transport:
+        for piece in (b"head ", b"body", b", more"):
+            transport.write(piece)
+        assert wire.sent == [b"head body"]
+    assert wire.sent == [b"head body", b", more"]
     transport.write(b"next")
     await asyncio.sleep(0)
-    assert wire.sent == [b"head body", b"next"]
+    assert wire.sent == [b"head body", b", more", b"next"]
 
 
 async def test_much_is_passed_on_at_once() -> None:
     wire = Wire()
     async with a_turn(wire) as transport:
-        transport.write(b"head")
         transport.write(b"x" * MOST_HELD)
-        assert wire.sent == [b"head" + b"x" * MOST_HELD]
+        assert wire.sent == [b"x" * MOST_HELD]
     assert len(wire.sent) == 1
 
 

@@ -1,8 +1,8 @@
 """Answers that leave in one piece.
 
 The server writes the head of an answer and its body apart, and the event loop passes each on to the kernel at once:
-two system calls, two packets and two wake-ups of the client for what is one answer. Here the writes of one turn of the
-loop go together.
+two system calls, two packets and two wake-ups of the client for what is one answer. Here the two go together, and what
+is alone goes with the end of the loop's turn.
 """
 
 import asyncio
@@ -10,6 +10,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+WHOLE = 2
+"""Most answers are a head and one body, which needn't wait for the turn's end."""
 MOST_HELD = 65536
 """Bytes that are passed on without waiting for more: from here on the kernel may tell us to wait."""
 
@@ -23,7 +25,7 @@ class JoiningProtocol(HttpToolsProtocol):
 
 
 class JoinedWrites(asyncio.Transport):
-    """A transport that keeps what is written until the end of the loop's turn; all else is the other's."""
+    """Keeps what is written for the next write or the end of the loop's turn; all else is the other transport's."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
@@ -38,7 +40,7 @@ class JoinedWrites(asyncio.Transport):
             self._loop.call_soon(self._flush)
         self._held.append(bytes(data))
         self._length += len(data)
-        if self._length >= MOST_HELD:
+        if len(self._held) == WHOLE or self._length >= MOST_HELD:
             self._flush()
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ MAX_INLINE = 4096
 """Longer payloads lie in a blob, out of the way of claims."""
 MAX_FAULTS = 20
 """How many faults of a batch are told at once."""
-_AT_ONCE = 100
+_AT_ONCE = 25
 """How many of a batch are worked on before others get a turn, and how many reads are under way at a time."""
 
 Item = NewRun | NewJob
@@ -205,6 +205,7 @@ class Submissions:
             asked = [self._existing(items[index], answers[index]) for index in missing]
             looked_up = iter(await asyncio.gather(*asked))
             found.extend(created or next(looked_up) for created in known)
+            await asyncio.sleep(0)
         return found
 
     async def _lane(self, submission: Submission) -> Lane:
