@@ -80,16 +80,17 @@ def _offer(transaction: Transaction, lane: Lane, limit: int) -> _Offer:
 
 
 def levels(transaction: Transaction, lane: Lane) -> Sequence[Level]:
-    """From the highest priority. Nearly always there is one, which is found by two steps of an index.
+    """From the highest priority. Nearly always there is one, which is found by a few steps of an index.
 
     Of several, all that there could be are looked up in one statement: their number is bounded, while each statement
     of its own costs as much as dozens of such steps.
     """
-    highest = transaction.value(_SQL["highest_priority"], lane, HIGHEST_PRIORITY + 1)
-    if highest is None:
+    first = transaction.value(_SQL["highest_priority"], lane)
+    if first is None:
         return ()
-    if transaction.value(_SQL["highest_priority"], lane, highest) is None:
-        return (Level(highest, transaction.value(_SQL["first_wake"], lane, highest)),)
+    highest, wake, lower = first
+    if lower is None:
+        return (Level(highest, wake),)
     found = json.loads(transaction.value(_SQL["levels"], lane, _DOWN_FROM[highest]))
     return [Level(priority, wake) for priority, wake in found]
 
@@ -111,7 +112,6 @@ def _first(wakes: Sequence[int]) -> int | None:
 def _hand_over(transaction: Transaction, by: SessionId, worker: str, chosen: Sequence[int]) -> Sequence[Attempt]:
     batch = dump(chosen)
     transaction.execute(_SQL["count_waits"], batch, transaction.now)
-    transaction.execute(_SQL["sum_waits"], batch, transaction.now)
     transaction.execute(_SQL["hand_over"], batch, by, transaction.now, _BACKSTOP, worker)
     return [attempt_from(row) for row in json.loads(transaction.value(_SQL["handed_over"], batch))]
 

@@ -54,7 +54,7 @@ class Transaction:
         self.connection.execute(statement, values)
 
     def value(self, statement: str, *values: Any) -> Any:
-        """The only column of the only row, or None."""
+        """The only row, or None; of a single column, what is in it."""
         return self.connection.execute(statement, values).get
 
     def changes(self) -> int:

@@ -54,8 +54,9 @@ ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
 SELECT name FROM session WHERE id = ?1 AND state = 0;
 
 -- name: highest_priority
--- The highest priority below a bound that waiting runs of a lane have.
-SELECT max(priority) FROM queue WHERE lane = ?1 AND state = 0 AND priority < ?2;
+-- The highest priority that waiting runs of a lane have, when the first of them wakes, and the next priority below.
+SELECT priority, wake_at, (SELECT max(priority) FROM queue lower WHERE lane = ?1 AND state = 0 AND lower.priority < queue.priority)
+FROM queue WHERE lane = ?1 AND state = 0 ORDER BY priority DESC, wake_at LIMIT 1;
 
 -- name: levels
 -- Which of these priorities waiting runs of a lane have, and when the first of each wakes.
@@ -79,23 +80,18 @@ WHERE seq IN (SELECT value FROM json_each(?1));
 SELECT json_group_array(json_array({attempt})) FROM (SELECT q.* FROM json_each(?1) j CROSS JOIN queue q ON q.seq = j.value);
 
 -- name: count_waits
--- How late each of these runs was handed over, in the buckets of views.WAIT_BUCKETS.
+-- How late these runs were handed over, all together, and each in the buckets of views.WAIT_BUCKETS.
 INSERT INTO total (owner, lane, kind, what, amount)
-SELECT owner, lane, kind, 'wait/' || CASE
+SELECT owner, lane, kind, CASE WHEN all_together THEN 'waited' ELSE 'wait/' || CASE
         WHEN late <= 1000 THEN 0 WHEN late <= 2500 THEN 1 WHEN late <= 5000 THEN 2 WHEN late <= 10000 THEN 3
         WHEN late <= 25000 THEN 4 WHEN late <= 50000 THEN 5 WHEN late <= 100000 THEN 6 WHEN late <= 250000 THEN 7
         WHEN late <= 500000 THEN 8 WHEN late <= 1000000 THEN 9 WHEN late <= 2500000 THEN 10 WHEN late <= 5000000 THEN 11
         WHEN late <= 10000000 THEN 12 WHEN late <= 30000000 THEN 13 WHEN late <= 60000000 THEN 14
-        WHEN late <= 300000000 THEN 15 WHEN late <= 3600000000 THEN 16 ELSE 17 END AS what, count(*)
+        WHEN late <= 300000000 THEN 15 WHEN late <= 3600000000 THEN 16 ELSE 17 END END AS what,
+    sum(iif(all_together, late, 1))
 FROM (SELECT owner, lane, kind, ?2 - wake_at AS late FROM queue WHERE seq IN (SELECT value FROM json_each(?1)))
+CROSS JOIN (SELECT 0 AS all_together UNION ALL SELECT 1)
 GROUP BY owner, lane, kind, what
-ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
-
--- name: sum_waits
--- How late these runs were handed over, all together.
-INSERT INTO total (owner, lane, kind, what, amount)
-SELECT owner, lane, kind, 'waited', sum(?2 - wake_at) FROM queue WHERE seq IN (SELECT value FROM json_each(?1))
-GROUP BY owner, lane, kind
 ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
 
 -- name: first_wake
