@@ -64,10 +64,10 @@ def _instant(moment_ns: int) -> datetime:
     return EPOCH + timedelta(microseconds=moment_ns // 1000)
 
 
-def _timed(call: Callable[..., None], *arguments: object) -> dict[str, Any]:
-    called_ns = time.time_ns()
-    call(*arguments)
-    return {"called_ns": called_ns, "returned_ns": time.time_ns()}
+def _timed(call: Callable[..., int | None], *arguments: object) -> dict[str, Any]:
+    before_ns = time.time_ns()
+    called_ns = call(*arguments)
+    return {"called_ns": called_ns or before_ns, "returned_ns": time.time_ns()}
 
 
 def _answer(descriptor: int, answer: dict[str, Any]) -> None:

@@ -100,8 +100,8 @@ class Performer(Protocol):
         """Start executing in the background of this process, and return."""
         ...
 
-    def add(self, job: Job) -> None:
-        """Return once *job* is durably stored."""
+    def add(self, job: Job) -> int | None:
+        """Return once *job* is durably stored: with the moment of its own call, if that is made in another thread."""
         ...
 
     def add_each(self, jobs: Sequence[Job], callers: int) -> None:

@@ -74,8 +74,8 @@ class MainspringContender:
     def work(self) -> None:
         self._loop.do(self._start_roles())
 
-    def add(self, job: Job) -> None:
-        self._loop.do(self._add([job]))
+    def add(self, job: Job) -> int:
+        return self._loop.call(self._add([job]))
 
     def add_each(self, jobs: Sequence[Job], callers: int) -> None:
         self._loop.do(from_coroutines(lambda job: self._add([job]), jobs, callers))

@@ -63,8 +63,8 @@ class PgQueuerContender(Peer):
     def work(self) -> None:
         self._loop.do(self._work())
 
-    def add(self, job: Job) -> None:
-        self._loop.do(self._add(job))
+    def add(self, job: Job) -> int:
+        return self._loop.call(self._add(job))
 
     def add_each(self, jobs: Sequence[Job], callers: int) -> None:
         self._loop.do(from_coroutines(self._add, jobs, callers))
