@@ -75,9 +75,10 @@ print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
     assert said.stderr == "[]\n"
 
 
-def test_a_process_starts_without_an_http_client() -> None:
-    # Only webhooks and declared schedules call anybody, and either client takes long to load.
-    program = "import sys, mainspring.wiring.running; print([n for n in ('aiohttp', 'httpx') if n in sys.modules])"
+def test_a_worker_starts_without_an_http_client_and_without_a_web_framework() -> None:
+    # Only webhooks and declared schedules call anybody, nobody calls who has no port, and each takes long to load.
+    heavy = ("aiohttp", "httpx", "fastapi", "starlette", "uvicorn", "pydantic")
+    program = f"import sys, mainspring.wiring.running; print([name for name in {heavy!r} if name in sys.modules])"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert said.stdout == "[]\n"
 

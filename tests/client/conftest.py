@@ -8,8 +8,8 @@ from mainspring.api.app import create_app
 from mainspring.client import Client
 from mainspring.client.asgi import Application, AsgiTransport
 from mainspring.client.retrying import Retrying
+from mainspring.wiring.listening import api_ports
 from mainspring.wiring.resources import opened
-from mainspring.wiring.roles import api_ports
 from mainspring.wiring.settings import Settings
 
 URL = "http://127.0.0.1:8080"

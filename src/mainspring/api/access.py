@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Under which only this machine finds us."""
+
 
 @dataclass(frozen=True, slots=True)
 class GivenKey:

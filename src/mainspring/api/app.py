@@ -4,7 +4,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
 from mainspring.api import openapi, problems
-from mainspring.api.access import ON_LOOPBACK, Access
+from mainspring.api.access import LOOPBACK_NAMES, ON_LOOPBACK, Access
 from mainspring.api.audit import audit_router
 from mainspring.api.changes import changes_router
 from mainspring.api.counting import Counting
@@ -18,7 +18,7 @@ from mainspring.api.dialects.submit import submit_router
 from mainspring.api.docs import docs_router
 from mainspring.api.events import events_router
 from mainspring.api.executions import executions_router
-from mainspring.api.guard import LOOPBACK_NAMES, Guard
+from mainspring.api.guard import Guard
 from mainspring.api.handlers import handlers_router
 from mainspring.api.health import health_router, probes_router
 from mainspring.api.jobs import jobs_router

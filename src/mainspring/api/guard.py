@@ -15,7 +15,6 @@ from mainspring.api.problems import problem
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _EMPTY = (None, "0")
 _JSON = "application/json"
-LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Guard:

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from mainspring.domain.retry import MAX_RETRIES
 from mainspring.errors import Invalid
 
 DAY_MS = 86_400_000
-MAX_RETRIES = 1000
 SCHEDULE_ALIAS = "scheduleTimeJobs"
 
 _PRINTABLE = r"^[^\x00-\x1f\x7f]*$"

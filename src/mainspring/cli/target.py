@@ -80,7 +80,7 @@ async def over(resources: "Resources", *, owner: str | None = None) -> AsyncIter
     from mainspring.api.app import create_app  # noqa: PLC0415 - imported when it is needed
     from mainspring.cli.server import Server  # noqa: PLC0415
     from mainspring.client.asgi import AsgiTransport  # noqa: PLC0415
-    from mainspring.wiring.roles import api_ports  # noqa: PLC0415
+    from mainspring.wiring.listening import api_ports  # noqa: PLC0415
 
     application = create_app(await api_ports(resources), hosts=None, access=None)
     async with Server(LOCAL, owner=owner, transport=AsgiTransport(application), timeout=PATIENCE) as server:

@@ -5,6 +5,8 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import assert_never
 
+MAX_RETRIES = 1000
+"""What anybody may ask for."""
 MAX_LOSSES = 3
 """The third loss in a row ends a run: a payload that kills every worker must not do so for ever."""
 

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from mainspring.api.app import create_app
 from mainspring.client import Client
 from mainspring.client.asgi import AsgiTransport
+from mainspring.wiring.listening import api_ports
 from mainspring.wiring.resources import Resources
-from mainspring.wiring.roles import api_ports
 
 URL = "http://mainspring.local"
 

@@ -2,8 +2,7 @@
 
 import ipaddress
 
-from mainspring.api.access import Access
-from mainspring.api.guard import LOOPBACK_NAMES
+from mainspring.api.access import LOOPBACK_NAMES, Access
 from mainspring.errors import ConfigurationError
 from mainspring.wiring.settings import Settings
 

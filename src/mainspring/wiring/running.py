@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -9,12 +10,13 @@ from mainspring.wiring.apps import Application, load_apps
 from mainspring.wiring.duties import Duty
 from mainspring.wiring.logging import configure_logging
 from mainspring.wiring.process import Process, Role
-from mainspring.wiring.reception import Reception
 from mainspring.wiring.resources import Resources
-from mainspring.wiring.roles import api_role, probes_role, scheduler_roles, worker_role
-from mainspring.wiring.samples import add_samples
+from mainspring.wiring.roles import scheduler_roles, worker_role
 from mainspring.wiring.settings import Settings
 from mainspring.wiring.starting import run_once_there
+
+if TYPE_CHECKING:
+    from mainspring.wiring.reception import Reception
 
 log = structlog.get_logger("mainspring.process")
 
@@ -23,14 +25,15 @@ async def run_process(settings: Settings, duties: Collection[Duty], *, samples: 
     """Fulfil *duties* until told to stop, and return the exit code."""
     configure_logging(settings.log_format, settings.log_level)
     process = Process()
-    listening = Duty.API in duties or settings.given("ports")
-    reception = Reception.at(settings, process.stop) if listening else None
+    reception = _reception(settings, process, duties)
 
     async def begin(resources: Resources) -> Sequence[Role]:
         roles = await _roles(resources, process, duties, reception)
         if Duty.WORKER in duties:
             await declare_schedules(resources, load_apps(settings.apps))
         if samples:
+            from mainspring.wiring.samples import add_samples  # noqa: PLC0415 - imported when it is needed
+
             await add_samples(resources)
         collect_seldom()
         log.info("process.started", roles=list(duties), store=settings.shown_store)
@@ -76,8 +79,18 @@ def collect_seldom() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+def _reception(settings: Settings, process: Process, duties: Collection[Duty]) -> "Reception | None":
+    """None for a process that nobody can call."""
+    if Duty.API not in duties and not settings.given("ports"):
+        return None
+    # A worker or a scheduler alone starts in half the time without all that answers requests.
+    from mainspring.wiring.reception import Reception  # noqa: PLC0415
+
+    return Reception.at(settings, process.stop)
+
+
 async def _roles(
-    resources: Resources, process: Process, duties: Collection[Duty], reception: Reception | None
+    resources: Resources, process: Process, duties: Collection[Duty], reception: "Reception | None"
 ) -> list[Role]:
     roles: list[Role] = []
     if Duty.SCHEDULER in duties:
@@ -85,6 +98,8 @@ async def _roles(
     if Duty.WORKER in duties:
         roles.append(await worker_role(resources))
     if reception is not None:
+        from mainspring.wiring.listening import api_role, probes_role  # noqa: PLC0415 - see `_reception`
+
         listening = api_role if Duty.API in duties else probes_role
         roles.append(await listening(resources, reception, process.stop))
     return roles

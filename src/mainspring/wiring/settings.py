@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from mainspring.api.access import GivenKey
-from mainspring.api.requests import MAX_RETRIES
+from mainspring.domain.retry import MAX_RETRIES
 from mainspring.wiring.kinds import (
     COORDINATOR,
     FOLDER,

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.api.access import GivenKey
-from mainspring.api.guard import LOOPBACK_NAMES
+from mainspring.api.access import LOOPBACK_NAMES, GivenKey
 from mainspring.errors import ConfigurationError
 from mainspring.wiring.apps import load_apps, merge
 from mainspring.wiring.builtin import policy

@@ -14,7 +14,8 @@ from mainspring.api.dialects.defaults import Defaults
 from mainspring.api.dialects.door import RECURS, check_schedule
 from mainspring.api.document import Raw
 from mainspring.api.representation import milliseconds
-from mainspring.api.requests import DAY_MS, MAX_RETRIES, InvalidFields, Label, Line, Strict
+from mainspring.api.requests import DAY_MS, InvalidFields, Label, Line, Strict
+from mainspring.domain.retry import MAX_RETRIES
 from mainspring.domain.schedule import Recurring
 
 SIMULATE, ECHO = "lab.simulate", "test.echo"

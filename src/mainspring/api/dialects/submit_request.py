@@ -5,7 +5,8 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, StringConstraints
 
 from mainspring.api.dialects.door import RECURS, check_schedule
-from mainspring.api.requests import MAX_RETRIES, InvalidFields, Label, Strict
+from mainspring.api.requests import InvalidFields, Label, Strict
+from mainspring.domain.retry import MAX_RETRIES
 from mainspring.domain.schedule import At, Recurring
 
 COMMAND = "cmd:"
