@@ -1,5 +1,7 @@
 """The web application, put together from the ports that it is given."""
 
+from collections.abc import Sequence
+
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
@@ -58,7 +60,8 @@ def create_app(
         app.add_middleware(Limits, access=access, views=ports.views, clock=ports.clock)
         app.add_middleware(Credentials, access=access, keys=ports.keys, clock=ports.clock)
     _observe(app, ports)
-    app.include_router(_native(services))
+    for router in _native(services):
+        app.include_router(router, prefix="/api/v1")
     for dialect in (lab_router(services, defaults), lab_cluster_router(ports), submit_router(services)):
         app.include_router(dialect)
     for router in (
@@ -89,9 +92,8 @@ def _observe(app: FastAPI, ports: ApiPorts) -> None:
         app.add_middleware(Traced, tracing=ports.tracing)
 
 
-def _native(services: Services) -> APIRouter:
-    native = APIRouter(prefix="/api/v1")
-    for router in (
+def _native(services: Services) -> Sequence[APIRouter]:
+    return (
         batch_router(services),
         jobs_router(services),
         changes_router(services),
@@ -108,9 +110,7 @@ def _native(services: Services) -> APIRouter:
         handlers_router(services.ports),
         health_router(services.ports),
         workers_router(services),
-    ):
-        native.include_router(router)
-    return native
+    )
 
 
 def _bare_app() -> FastAPI:

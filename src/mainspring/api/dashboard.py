@@ -8,6 +8,7 @@ import gzip
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
@@ -50,13 +51,14 @@ def is_dashboard(path: str) -> bool:
     return path in ("/", "/dashboard") or path.startswith(_PATH)
 
 
+@cache
 def read_assets() -> Mapping[str, Asset]:
-    """Every file of the dashboard by its path; others that lie there aren't served."""
+    """Every file of the dashboard by its path, as it is when first asked for; others that lie there aren't served."""
     return {name: _asset(file, name) for name, file in _files(FOLDER, "") if _suffix(name) in _TYPES}
 
 
 def dashboard_router() -> APIRouter:
-    """The routes; the files are read once."""
+    """The routes; the files are read before anybody asks for them."""
     router = APIRouter(include_in_schema=False)
     assets = read_assets()
 
