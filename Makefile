@@ -11,6 +11,9 @@ PYTHON ?= $(shell for candidate in python3.13 python3.12 python3.11 python3; do 
 INSTALL := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check
 INSTALL_LOCKED := $(INSTALL) --require-hashes --only-binary :all: --requirement
 
+# Hundreds of processes are started: where nobody may keep bytecode, each compiles all of Mainspring again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -28,7 +31,7 @@ run: $(VENV)/.package ## Start everything with sample jobs on http://127.0.0.1:8
 
 .PHONY: test
 test: $(VENV)/.bench ## Hold domain and services to full branch coverage, and run the whole suite into TEST_RESULTS.md (ARGS=…)
-	@$(BIN)/pytest --quiet --cov --cov-report=term tests/unit/domain tests/unit/services
+	@$(BIN)/pytest --quiet -n 0 --cov --cov-report=term tests/unit/domain tests/unit/services
 	@$(BIN)/pytest --results TEST_RESULTS.md $(ARGS)
 
 .PHONY: check
