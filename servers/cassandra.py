@@ -40,13 +40,22 @@ def installed_jars() -> Path:
 class CassandraNode:
     """One node of a cluster, with its data; every call blocks, so a coroutine makes it in a thread."""
 
-    def __init__(self, address: str, port: int, settings: Mapping[str, str], seeds: Sequence[str], heap: str) -> None:
+    def __init__(
+        self,
+        address: str,
+        port: int,
+        settings: Mapping[str, str],
+        seeds: Sequence[str],
+        heap: str,
+        *,
+        short_lived: bool = False,
+    ) -> None:
         self.address = address
         self.port = port
         self.folder = ServerFolder.create("cassandra", account=None)
         self._process: ServerProcess | None = None
         java = Path(shutil.which("java") or "java").resolve()
-        self._command = java_command(java, installed_jars(), self.folder.data, heap)
+        self._command = java_command(java, installed_jars(), self.folder.data, heap, short_lived=short_lived)
         write_configuration(self.folder.data, settings, seeds)
 
     def launch(self) -> None:
@@ -119,7 +128,8 @@ class CassandraNode:
 class CassandraCluster(Entered):
     """Nodes that know each other. Should this process die, they end and their data goes too."""
 
-    def __init__(self, size: int = 1, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(self, size: int = 1, settings: Mapping[str, str] | None = None, *, short_lived: bool = False) -> None:
+        """One that is *short_lived* starts sooner, and isn't the one to measure."""
         installed_jars()
         # A network of one's own among the sixty thousand of loopback: nobody else is there, on whatever port.
         network = f"127.{1 + secrets.randbelow(254)}.{secrets.randbelow(256)}"
@@ -141,6 +151,7 @@ class CassandraCluster(Entered):
                 },
                 seeds,
                 _HEAPS[size > 1],
+                short_lived=short_lived,
             )
             for number, address in enumerate(addresses)
         ]

@@ -67,6 +67,8 @@ _OPENS = (
     "jdk.compiler/com.sun.tools.javac",
     "jdk.management/com.sun.management.internal",
 )
+_COMPILED_ONCE = ("-XX:TieredStopAtLevel=1",)
+"""In its first minutes a node spends more time on making its code faster than is gained by that."""
 _LOG = """<configuration>
   <appender name="output" class="ch.qos.logback.core.ConsoleAppender">
     <encoder><pattern>%-5level %date{ISO8601} %logger{0} - %msg%n</pattern></encoder>
@@ -91,7 +93,7 @@ def write_configuration(data: Path, settings: Mapping[str, str], seeds: Sequence
     (data / "logback.xml").write_text(_LOG)
 
 
-def java_command(java: Path, jars: Path, data: Path, heap: str) -> list[str]:
+def java_command(java: Path, jars: Path, data: Path, heap: str, *, short_lived: bool) -> list[str]:
     """The program of a node whose configuration lies beside its *data*."""
     properties = {
         "cassandra.config": f"file://{data}/cassandra.yaml",
@@ -116,6 +118,7 @@ def java_command(java: Path, jars: Path, data: Path, heap: str) -> list[str]:
         "-XX:MaxDirectMemorySize=256m",
         "-XX:+ExitOnOutOfMemoryError",
         "-XX:-UsePerfData",
+        *(_COMPILED_ONCE if short_lived else ()),
         *(option for package in _EXPORTS for option in ("--add-exports", f"{package}=ALL-UNNAMED")),
         *(option for package in _OPENS for option in ("--add-opens", f"{package}=ALL-UNNAMED")),
         f"-javaagent:{agent}",

@@ -42,7 +42,8 @@ def cassandra_cluster_url(request: pytest.FixtureRequest, tmp_path_factory: pyte
         yield os.environ[EXISTING]
         return
     request.getfixturevalue("cassandra_jars")
-    with shared(folder_of_the_run(tmp_path_factory) / "cassandra.json", CassandraCluster) as url:
+    place = folder_of_the_run(tmp_path_factory) / "cassandra.json"
+    with shared(place, lambda: CassandraCluster(short_lived=True)) as url:
         yield url
 
 
