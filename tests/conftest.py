@@ -1,3 +1,4 @@
+import gc
 import os
 import shutil
 import tempfile
@@ -22,6 +23,18 @@ pytest.register_assert_rewrite("mainspring.testing.contracts")
 # A shared machine may stall any example; slowness is judged by benchmarks, not by properties.
 settings.register_profile("mainspring", deadline=None, print_blob=True)
 settings.load_profile("mainspring")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let what takes longest begin first: if it began last, everybody would wait for it in the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def pytest_collection_finish() -> None:
+    """All tests are there for good, and so is all that their modules have loaded: nobody need look through it again."""
+    gc.freeze()
+    gc.set_threshold(20_000)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -69,6 +69,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
     asyncio.run(store.close())
 
 
+@pytest.mark.long
 def test_nothing_is_found_that_the_document_does_not_say(store: SqliteStore) -> None:
     app = create_app(ports_over(store), hosts=None)
     schema = schemathesis.openapi.from_asgi("/openapi.json", app, config=SchemathesisConfig.from_dict(CONFIG))

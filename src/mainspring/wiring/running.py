@@ -1,6 +1,5 @@
 """Running a process from its settings: what its roles are, and what is done before they begin."""
 
-import gc
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -8,6 +7,7 @@ import structlog
 
 from mainspring.wiring.apps import Application, load_apps
 from mainspring.wiring.duties import Duty
+from mainspring.wiring.garbage import collect_seldom
 from mainspring.wiring.logging import configure_logging
 from mainspring.wiring.process import Process, Role
 from mainspring.wiring.resources import Resources
@@ -71,12 +71,6 @@ async def warn_of_the_store(resources: Resources) -> None:
     for remark in () if checkup is None else await checkup.examine():
         if remark.step:
             log.warning("store.remark", subject=remark.subject, text=remark.text, step=remark.step)
-
-
-def collect_seldom() -> None:
-    """What was made so far stays, and a batch makes many objects without a cycle: looking through them is wasted."""
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
 
 
 def _reception(settings: Settings, process: Process, duties: Collection[Duty]) -> "Reception | None":

@@ -1,6 +1,5 @@
 """`mainspring simulate`: any number of schedules on all cores, one in detail, or the search for every ablation."""
 
-import multiprocessing
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from mainspring.errors import ConfigurationError
 from mainspring.testing.simulation.ablations import BY_NAME, EVERY
-from mainspring.testing.simulation.finding import Found, Outcome, find_by_name, outcomes
+from mainspring.testing.simulation.finding import Found, Outcome, find_by_name, outcomes, pool
 from mainspring.testing.simulation.history import line
 from mainspring.testing.simulation.judging.properties import PROPERTIES
 from mainspring.testing.simulation.judging.verdict import Violation
@@ -60,9 +59,9 @@ def ablations(*, cores: int, write: Path | None, show: bool = True) -> bool:
     """Look for every ablation and print the table, or write its page. Whether all were seen."""
     console = Console()
     names = [ablation.name for ablation in EVERY]
-    with multiprocessing.get_context("forkserver").Pool(cores) as pool:
+    with pool(cores) as processes:
         found: list[Found | None] = [None] * len(names)
-        answers = pool.imap_unordered(_numbered, list(enumerate(names)))
+        answers = processes.imap_unordered(_numbered, list(enumerate(names)))
         for position, seeds, violation in _with_bar(console, answers, len(names), show=show):
             found[position] = Found(BY_NAME[names[position]], seeds, violation)
     complete = [each for each in found if each is not None]

@@ -4,6 +4,7 @@ import multiprocessing
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from multiprocessing.pool import Pool
 from typing import Any
 
 from mainspring.testing.simulation.ablation import Ablation
@@ -11,6 +12,7 @@ from mainspring.testing.simulation.ablations import BY_NAME
 from mainspring.testing.simulation.judging.verdict import Violation
 from mainspring.testing.simulation.schedule import run
 from mainspring.testing.simulation.storage import Store
+from mainspring.wiring.garbage import collect_seldom
 
 MOST_SEEDS = 200
 """An ablation that this many schedules don't find counts as unseen."""
@@ -44,8 +46,15 @@ def outcomes(
     if cores == 1:
         yield from map(_outcome, work)
         return
-    with multiprocessing.get_context("forkserver").Pool(cores) as pool:
-        yield from pool.imap_unordered(_outcome, work, chunksize=2)
+    with pool(cores) as processes:
+        yield from processes.imap_unordered(_outcome, work, chunksize=2)
+
+
+def pool(cores: int) -> Pool:
+    """Processes that live through schedules; what they need is loaded once, before they are forked."""
+    forking = multiprocessing.get_context("forkserver")
+    forking.set_forkserver_preload([__name__])
+    return forking.Pool(cores, initializer=collect_seldom)
 
 
 def find(ablation: Ablation, most: int = MOST_SEEDS, *, first: int = 1) -> Found:
