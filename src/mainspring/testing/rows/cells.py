@@ -41,10 +41,13 @@ class Partition:
     """Tombstones of one key each, of which there may be many."""
     version: int = 0
     """Grows with every change."""
+    _seen: dict[Key, Mapping[str, Value] | None] = field(default_factory=dict)
+    """Rows as they were put together for a reader, until they change."""
 
     def write(self, key: Key, values: Row, *, at: int, insert: bool) -> None:
         """Write some cells of a row; an insert makes the row exist even without any."""
         self.version += 1
+        self._seen.pop(key, None)
         cells = self.rows.setdefault(key, {})
         for name, value in values.items():
             cell = Cell(at, value)
@@ -56,6 +59,7 @@ class Partition:
     def delete(self, span: Span, *, at: int) -> None:
         """Hide all that was written in *span* until *at*; what comes later with an older time stays hidden too."""
         self.version += 1
+        self._seen.clear()
         if span.first is not None and len(span.first) == len(self.table.clustering) and span == only(span.first):
             self.points[span.first] = max(at, self.points.get(span.first, 0))
         else:
@@ -85,6 +89,11 @@ class Partition:
         """One row without its keys, or None if it doesn't exist."""
         if key not in self.rows:
             return None
+        if key not in self._seen:
+            self._seen[key] = self._put_together(key)
+        return self._seen[key]
+
+    def _put_together(self, key: Key) -> Mapping[str, Value] | None:
         deleted_at = self.points.get(key, 0)
         for span, at in self.tombstones:
             if at > deleted_at and covers(span, key):
