@@ -22,20 +22,18 @@ class Recorder:
 
     def __init__(self) -> None:
         self.sent: list[Sequence[str]] = []
-        self.arrived = asyncio.Event()
+        self._arrived: asyncio.Queue[Sequence[str]] = asyncio.Queue()
 
     async def notify(self, topics: Sequence[str]) -> None:
         self.sent.append(list(topics))
-        self.arrived.set()
+        self._arrived.put_nowait(list(topics))
 
     async def wait(self, topics: Sequence[str], at_most: timedelta) -> bool:
         raise AssertionError((topics, at_most))
 
     async def next(self) -> Sequence[str]:
         async with asyncio.timeout(30):
-            await self.arrived.wait()
-        self.arrived.clear()
-        return self.sent[-1]
+            return await self._arrived.get()
 
 
 @pytest.fixture
