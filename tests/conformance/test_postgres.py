@@ -6,6 +6,7 @@ import pytest
 from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.postgres.upkeep import PostgresUpkeep
 from mainspring.adapters.system.chance import SystemRandom
+from mainspring.adapters.system.clock import SystemClock
 from mainspring.testing.clock import RealTime, Time
 from mainspring.testing.contracts import (
     AuditContract,
@@ -30,14 +31,14 @@ class OnPostgres:
 
     @pytest.fixture
     async def store(self, emptied_postgres_url: str) -> AsyncIterator[Store]:
-        store = await PostgresStore.open(emptied_postgres_url, random=SystemRandom())
+        store = await PostgresStore.open(emptied_postgres_url, clock=SystemClock(), random=SystemRandom())
         yield store
         await store.close()
 
     @pytest.fixture
     async def second_store(self, emptied_postgres_url: str, store: Store) -> AsyncIterator[Store]:
         assert store is not None
-        second = await PostgresStore.open(emptied_postgres_url, random=SystemRandom())
+        second = await PostgresStore.open(emptied_postgres_url, clock=SystemClock(), random=SystemRandom())
         yield second
         await second.close()
 
@@ -78,7 +79,7 @@ class TestUpkeep(OnPostgres, UpkeepContract):
     @pytest.fixture
     async def store(self, emptied_postgres_url: str) -> AsyncIterator[Store]:
         """A store whose tallies needn't grow old before they are folded."""
-        store = await PostgresStore.open(emptied_postgres_url, random=SystemRandom())
+        store = await PostgresStore.open(emptied_postgres_url, clock=SystemClock(), random=SystemRandom())
         store.upkeep = PostgresUpkeep(store._engine, followed=timedelta(0))
         yield store
         await store.close()

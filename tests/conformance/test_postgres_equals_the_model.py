@@ -59,7 +59,7 @@ class PostgresEqualsTheModel(EqualsTheModel):
         try:
             await self.follow(clock)
             empty(self.url)
-            return await PostgresStore.open(self.url, random=SystemRandom())
+            return await PostgresStore.open(self.url, clock=clock, random=SystemRandom())
         except BaseException:
             await self.hands.close()
             raise

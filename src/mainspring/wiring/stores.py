@@ -110,10 +110,10 @@ async def _folder_of_sqlite(url: str, _random: Random, _closing: AsyncExitStack)
     return through_folder(file_of(url).parent / SIGNALS)
 
 
-async def _open_postgresql(url: str, _clock: Clock, random: Random) -> Store:
+async def _open_postgresql(url: str, clock: Clock, random: Random) -> Store:
     from mainspring.adapters.postgres.store import PostgresStore  # noqa: PLC0415
 
-    return await PostgresStore.open(url, random=random)
+    return await PostgresStore.open(url, clock=clock, random=random)
 
 
 async def _hub_of_postgresql(url: str, random: Random, closing: AsyncExitStack) -> Exchange:

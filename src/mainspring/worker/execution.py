@@ -72,7 +72,7 @@ class Execution:
         if count == 0:
             return ()
         if self.context is None:
-            return (json.loads(self.payload),)
+            return (json.loads(self.payload.decode()),)  # of bytes, the encoding would be guessed first
         return (self.context.payload, self.context) if count > 1 else (self.context.payload,)
 
     @property

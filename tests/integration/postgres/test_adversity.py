@@ -15,6 +15,7 @@ from mainspring.adapters.postgres.address import address
 from mainspring.adapters.postgres.engine import Connection, Engine
 from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.system.chance import SystemRandom
+from mainspring.adapters.system.clock import SystemClock
 from mainspring.domain.ids import DEFAULT_LANE, RunId, SessionId
 from mainspring.domain.outcome import Succeeded, judge
 from mainspring.domain.run import Attempt, State
@@ -30,7 +31,7 @@ KILLS = 40
 
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[PostgresStore]:
-    store = await PostgresStore.open(url, random=SystemRandom())
+    store = await PostgresStore.open(url, clock=SystemClock(), random=SystemRandom())
     try:
         yield store
     finally:

@@ -13,6 +13,7 @@ from mainspring.adapters.postgres.engine import Engine
 from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.postgres.upkeep import PostgresUpkeep
 from mainspring.adapters.system.chance import SystemRandom
+from mainspring.adapters.system.clock import SystemClock
 from mainspring.ports.changes import Batch, Position
 from mainspring.postgres import add, new_job
 from mainspring.testing.contracts.base import a_worker, added, claimed_one
@@ -23,7 +24,7 @@ AT_ONCE = timedelta(0)
 
 @pytest.fixture
 async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
-    store = await PostgresStore.open(postgres_url, random=SystemRandom())
+    store = await PostgresStore.open(postgres_url, clock=SystemClock(), random=SystemRandom())
     yield store
     await store.close()
 

@@ -11,6 +11,7 @@ from mainspring.adapters.postgres.engine import Purpose, settings
 from mainspring.adapters.postgres.statements import load
 from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.system.chance import SystemRandom
+from mainspring.adapters.system.clock import SystemClock
 
 MANY_TIMES = 10
 RUNS = 100_000
@@ -83,7 +84,7 @@ INSERT INTO tally (owner, lane, kind, what, amount) SELECT 'o', 'x', 0, 'added',
 
 @pytest.mark.slow
 async def test_plans_that_were_made_for_an_empty_store_are_right_for_a_full_one(postgres_url: str) -> None:
-    store = await PostgresStore.open(postgres_url, random=SystemRandom())
+    store = await PostgresStore.open(postgres_url, clock=SystemClock(), random=SystemRandom())
     await store.close()
     with connected(postgres_url, Purpose.GENERAL) as administration:
         administration.execute("VACUUM ANALYZE")

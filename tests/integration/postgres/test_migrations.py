@@ -14,6 +14,7 @@ from mainspring.adapters.postgres.engine import connect
 from mainspring.adapters.postgres.migrate import OLDEST_SERVER, migrate, migrations
 from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.system.chance import SystemRandom
+from mainspring.adapters.system.clock import SystemClock
 from mainspring.adapters.tolerance import oldest_program
 from mainspring.errors import ConfigurationError, SchemaTooNew, StoreCorrupt, StoreUnavailable
 
@@ -98,7 +99,7 @@ async def test_migrating_again_changes_nothing(where: Address) -> None:
 
 
 async def test_rows_survive_a_later_step(where: Address, steps: Steps) -> None:
-    store = await PostgresStore.open(where.url, random=SystemRandom())
+    store = await PostgresStore.open(where.url, clock=SystemClock(), random=SystemRandom())
     blob = await store.blobs.put(b"kept")
     await store.close()
     assert await migrate(where) == len(steps)
@@ -124,7 +125,8 @@ async def test_a_step_that_fails_leaves_nothing_behind(where: Address, monkeypat
 
 async def test_stores_of_two_schemas_share_a_database(postgres_url: str) -> None:
     stores = [
-        await PostgresStore.open(f"{postgres_url}?schema={schema}", random=SystemRandom()) for schema in ("one", "two")
+        await PostgresStore.open(f"{postgres_url}?schema={schema}", clock=SystemClock(), random=SystemRandom())
+        for schema in ("one", "two")
     ]
     for store in stores:
         assert await store.locks.find("door") is None

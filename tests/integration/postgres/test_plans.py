@@ -13,6 +13,7 @@ from mainspring.adapters.postgres.engine import Purpose, settings
 from mainspring.adapters.postgres.statements import load
 from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.system.chance import SystemRandom
+from mainspring.adapters.system.clock import SystemClock
 
 STATEMENTS = load("work")
 PURPOSES = {
@@ -114,7 +115,7 @@ def test_every_statement_is_looked_at_on_a_connection_for_its_purpose() -> None:
 
 async def fill(url: str, runs: int) -> None:
     """So many runs that wake next month, a tenth as many that have ended, a live session, and exact statistics."""
-    store = await PostgresStore.open(url, random=SystemRandom())
+    store = await PostgresStore.open(url, clock=SystemClock(), random=SystemRandom())
     await store.close()
     with connected(url, Purpose.GENERAL) as connection:
         connection.execute("ALTER TABLE queue SET UNLOGGED")  # as good for plans, and filled in half the time

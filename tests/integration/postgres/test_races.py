@@ -15,6 +15,7 @@ from mainspring.adapters.postgres.address import address
 from mainspring.adapters.postgres.engine import connect
 from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.system.chance import SystemRandom
+from mainspring.adapters.system.clock import SystemClock
 from mainspring.domain.ids import DEFAULT_LANE, Lane, RunId
 from mainspring.domain.outcome import Failed, HandedBack, Lost, Outcome, Settled, Succeeded
 from mainspring.domain.run import State
@@ -38,7 +39,7 @@ STORMY: list[Outcome] = [*SETTLEMENTS, Lost(), Failed(error="broken", permanent=
 @pytest.fixture
 async def stores(postgres_url: str) -> AsyncIterator[list[PostgresStore]]:
     """Four processes, as far as the server can tell."""
-    opened = [await PostgresStore.open(postgres_url, random=SystemRandom()) for _ in range(4)]
+    opened = [await PostgresStore.open(postgres_url, clock=SystemClock(), random=SystemRandom()) for _ in range(4)]
     yield opened
     for store in opened:
         await store.close()

@@ -20,6 +20,7 @@ from mainspring.adapters.postgres.engine import Purpose, settings
 from mainspring.adapters.postgres.statements import load
 from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.system.chance import SystemRandom
+from mainspring.adapters.system.clock import SystemClock
 
 SIZES = (0, 100_000, 1_000_000)
 EXECUTIONS = 10
@@ -93,7 +94,7 @@ def test_no_read_looks_at_more_rows_because_there_are_more(postgres_url: str) ->
 
 
 async def migrated(url: str) -> None:
-    store = await PostgresStore.open(url, random=SystemRandom())
+    store = await PostgresStore.open(url, clock=SystemClock(), random=SystemRandom())
     await store.close()
 
 

@@ -6,11 +6,12 @@ from itertools import zip_longest
 from typing import Final
 
 from mainspring.adapters.postgres.engine import Engine, Purpose
-from mainspring.adapters.postgres.rows import Row, attempt_from
+from mainspring.adapters.postgres.rows import Row, handed_over_from
 from mainspring.adapters.postgres.statements import load
 from mainspring.domain.ids import Lane, SessionId
 from mainspring.domain.task import BACKSTOP
 from mainspring.errors import SessionLost
+from mainspring.ports.time import Clock
 from mainspring.ports.views import WAIT_BUCKETS
 from mainspring.ports.work import Claim
 
@@ -20,18 +21,19 @@ _BUCKETS: Final = [bound + timedelta(microseconds=1) for bound in WAIT_BUCKETS]
 _NOTHING = timedelta(0)
 _SOON = timedelta(milliseconds=10)
 
-_ID, _WORKER, _LANE, _PRIORITY, _WAKE_AT, _NEXT_IN = 0, 13, 15, 16, 21, 23
+_DUE_AT, _WAKE_AT, _TIMEOUT, _CANCEL, _HANDLER, _PRIORITY, _LANE = 6, 7, 8, 9, 13, 14, 18
 
 
-async def claim(engine: Engine, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
+async def claim(engine: Engine, clock: Clock, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
     """Give the session the best waiting runs of its lanes, under new fences."""
-    rows = await _rows(engine, by, lanes, limit)
-    last = rows.pop() if rows and rows[-1][_ID] is None else None
-    if last is not None and last[_WORKER] is None:
+    asked_at = clock.monotonic()
+    *rows, last = await _rows(engine, by, lanes, limit)
+    now, next_in, took_all, name = last[_DUE_AT], last[_TIMEOUT], last[_CANCEL], last[_HANDLER]
+    if name is None:
         raise SessionLost(f"session {by} has ended")
-    attempts = [attempt_from(row) for row in _in_turn(rows, lanes)]
-    if last is not None:
-        return Claim(attempts=attempts, next_in=None if last[_NEXT_IN] is None else max(last[_NEXT_IN], _NOTHING))
+    attempts = [handed_over_from(row, by, name, now, lanes[0]) for row in _in_turn(rows, lanes)]
+    if took_all:
+        return Claim(attempts=attempts, next_in=_left(next_in, clock.monotonic() - asked_at))
     # There was enough for a full claim. If nothing came of it, others were quicker, and may hold on for a moment.
     return Claim(attempts=attempts, next_in=_NOTHING if attempts else _SOON)
 
@@ -42,12 +44,21 @@ async def next_wakes(engine: Engine, lanes: Sequence[Lane]) -> Mapping[Lane, tim
     return {Lane(lane): max(wait, _NOTHING) for lane, wait in rows}
 
 
-async def _rows(engine: Engine, by: SessionId, lanes: Sequence[Lane], limit: int) -> list[Row]:
-    """Runs in no order, and a last row without an id unless there was enough for a full claim."""
+def _left(wait: timedelta | None, elapsed: float) -> timedelta | None:
+    """What is left of a wait that the server counts from the moment when the claim came in.
+
+    By a claim that is sent once this is over, the server's clock shows the moment: what it takes to get there was
+    counted once already. Counted from the answer, every wait would begin after a commit, which takes its time.
+    """
+    return None if wait is None else max(wait - timedelta(seconds=elapsed), _NOTHING)
+
+
+async def _rows(engine: Engine, by: SessionId, lanes: Sequence[Lane], limit: int) -> Sequence[Row]:
+    """Runs in no order, and a last row about all of them."""
     terms = (by, limit, BACKSTOP, _BUCKETS)
     if len(lanes) == 1:
-        return list(await engine.fetch(_SQL["claim"], lanes[0], *terms, purpose=Purpose.CLAIM))
-    return list(await engine.fetch(_SQL["claim_in_turn"], lanes, *terms, purpose=Purpose.CLAIM))
+        return await engine.fetch(_SQL["claim"], lanes[0], *terms, purpose=Purpose.CLAIM)
+    return await engine.fetch(_SQL["claim_in_turn"], lanes, *terms, purpose=Purpose.CLAIM)
 
 
 def _in_turn(rows: list[Row], lanes: Sequence[Lane]) -> Iterable[Row]:
@@ -60,4 +71,4 @@ def _in_turn(rows: list[Row], lanes: Sequence[Lane]) -> Iterable[Row]:
 
 
 def _rank(row: Row) -> tuple[int, datetime]:
-    return -row[_PRIORITY], row[_WAKE_AT]
+    return -row[_PRIORITY], row[_WAKE_AT] or row[_DUE_AT]

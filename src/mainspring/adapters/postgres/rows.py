@@ -10,7 +10,17 @@ from uuid import UUID
 import asyncpg
 
 from mainspring.adapters.carried import with_trace, without_trace
-from mainspring.domain.ids import BlobId, Fence, JobId, Lane, RunId, SessionId, Version
+from mainspring.domain.ids import (
+    DEFAULT_OWNER,
+    DEFAULT_PROJECT,
+    BlobId,
+    Fence,
+    JobId,
+    Lane,
+    RunId,
+    SessionId,
+    Version,
+)
 from mainspring.domain.job import Job, JobState, Terms
 from mainspring.domain.retry import DEFAULT_RETRY, Backoff, RetryPolicy
 from mainspring.domain.run import Attempt, Run, State
@@ -20,6 +30,8 @@ Row: TypeAlias = "Sequence[Any] | asyncpg.Record"
 """Columns in the order of a fragment of `statements/fragments.sql`."""
 
 _MICROSECOND = timedelta(microseconds=1)
+_COMMON_TIMEOUT = timedelta(minutes=5)
+"""What a null in the fragment `handed_over` stands for, whatever jobs get that don't name one."""
 _FIRST = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
 
@@ -101,6 +113,39 @@ def attempt_from(row: Row) -> Attempt:
         task=task_from(row[14:21]),
         log=log,
         cancelling=cancelling,
+    )
+
+
+def handed_over_from(row: Row, session: SessionId, worker: str, started_at: datetime, lane: Lane) -> Attempt:
+    """A run that *worker* has just claimed, in *lane* unless the row says another, from the fragment `handed_over`."""
+    run_id, job_id, fence, attempt, failures, losses, due_at, _, timeout, cancelling, owner, project, log = row[:13]
+    handler, priority, kept, payload, blob, other_lane = row[13:]
+    retry, trace = (None, None) if kept is None else without_trace(kept)
+    return Attempt(
+        run_id=run_id,
+        job_id=run_id if job_id is None else job_id,
+        session=session,
+        fence=fence,
+        attempt=attempt,
+        failures=failures,
+        losses=losses,
+        due_at=due_at,
+        started_at=started_at,
+        owner=DEFAULT_OWNER if owner is None else owner,
+        project=DEFAULT_PROJECT if project is None else project,
+        worker=worker,
+        task=Task(
+            handler=handler,
+            lane=lane if other_lane is None else other_lane,
+            priority=priority,
+            timeout=_COMMON_TIMEOUT if timeout is None else timeout,
+            retry=DEFAULT_RETRY if retry is None else retry_policy(retry),
+            payload=payload,
+            blob=blob,
+            trace=trace,
+        ),
+        log=b"" if log is None else log,
+        cancelling=cancelling is not None,
     )
 
 

@@ -15,6 +15,7 @@ from mainspring.domain.ids import JobId, Lane, RunId, SessionId
 from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Settled, Verdict
 from mainspring.domain.run import NewRun
+from mainspring.ports.time import Clock
 from mainspring.ports.work import Added, Claim, Note, Order, Steered
 
 _SQL = load("work")
@@ -23,8 +24,9 @@ _SQL = load("work")
 class PostgresWork:
     """Runs in `queue` while they live and in `history` once they have ended."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, clock: Clock) -> None:
         self._engine = engine
+        self._clock = clock
         self._adder = Adder(engine)
         self._turn = 0
 
@@ -40,7 +42,7 @@ class PostgresWork:
         """Hand over the best waiting runs; each claim begins with another lane."""
         self._turn += 1
         first = self._turn % max(len(lanes), 1)
-        return await claim(self._engine, by, [*lanes[first:], *lanes[:first]], limit)
+        return await claim(self._engine, self._clock, by, [*lanes[first:], *lanes[:first]], limit)
 
     async def settle(self, verdicts: Sequence[Verdict]) -> Sequence[Settled]:
         """Apply each verdict whose fence is current."""

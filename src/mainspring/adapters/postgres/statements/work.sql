@@ -91,9 +91,10 @@ ORDER BY job.id ON CONFLICT (id) DO NOTHING RETURNING id;
 
 -- name: claim
 -- The best due runs of lane $1 become running under new fences, for session $2, at most $3; rows that another claimer holds
--- are passed over. Priorities are walked through one by one, so that runs which wake later are never touched. A last row
--- without an id comes unless all $3 were found: the holder's name (null for a session that has ended), and the wait until
--- the next run of the lane wakes, counted from the answer. $4 is the backstop, $5 the upper bounds of the buckets of waits.
+-- are passed over. Priorities are walked through one by one, so that runs which wake later are never touched. The last row
+-- has no id. It says what is the same for all: the moment (due_at), the holder's name (handler, null for a session that has
+-- ended), and unless all $3 were found (cancel) the wait until the next run of the lane wakes (timeout), counted from the
+-- moment. $4 is the backstop, $5 the upper bounds of the buckets of waits.
 WITH RECURSIVE holder AS MATERIALIZED (SELECT CASE state WHEN 0 THEN name END AS name FROM session WHERE id = $2),
 level (priority) AS (
     (SELECT q.priority FROM queue q WHERE q.lane = $1 AND q.state = 0 AND (SELECT name FROM holder) IS NOT NULL
@@ -114,7 +115,8 @@ taken AS (
     UPDATE queue SET state = 1, fence = fence + 1, attempt = attempt + 1, session = $2, worker = (SELECT name FROM holder),
         started_at = now(), deadline_at = now() + timeout + $4::interval
     WHERE ctid = ANY (ARRAY(SELECT chosen.ctid FROM chosen))
-    RETURNING {attempt}, wake_at, kind
+    RETURNING id, job_id, fence, attempt, failures, losses, due_at, wake_at, timeout, cancel, owner, project, log, handler, lane,
+        priority, retry, payload, blob, kind
 ),
 counted AS (
     INSERT INTO tally (owner, lane, kind, what, amount)
@@ -124,17 +126,15 @@ counted AS (
           FROM taken) AS start
     GROUP BY GROUPING SETS ((owner, lane, kind, bucket), (owner, lane, kind))
 )
-SELECT taken.*, NULL::interval AS next_in FROM taken
+SELECT {handed_over}, NULL::text FROM taken
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, (SELECT name FROM holder),
-    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, (
-    SELECT min(later.wake_at) - clock_timestamp() FROM level CROSS JOIN LATERAL (
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, now(), NULL, CASE WHEN (SELECT count(*) FROM chosen) < $3 THEN (
+    SELECT min(later.wake_at) - now() FROM level CROSS JOIN LATERAL (
         SELECT q.wake_at FROM queue q
         WHERE q.lane = $1 AND q.state = 0 AND q.priority = level.priority AND q.wake_at > now() AND q.wake_at < 'infinity'
         ORDER BY q.wake_at LIMIT 1
     ) later
-)
-WHERE (SELECT count(*) FROM chosen) < $3;
+) END, (SELECT count(*) FROM chosen) < $3, NULL, NULL, NULL, (SELECT name FROM holder), NULL, NULL, NULL, NULL, NULL;
 
 -- name: claim_in_turn
 -- The same for several lanes $1, which take turns: first it is counted what each has to offer, then how many rounds of one
@@ -182,7 +182,8 @@ taken AS (
     UPDATE queue SET state = 1, fence = fence + 1, attempt = attempt + 1, session = $2, worker = (SELECT name FROM holder),
         started_at = now(), deadline_at = now() + timeout + $4::interval
     WHERE ctid = ANY (ARRAY(SELECT chosen.ctid FROM chosen))
-    RETURNING {attempt}, wake_at, kind
+    RETURNING id, job_id, fence, attempt, failures, losses, due_at, wake_at, timeout, cancel, owner, project, log, handler, lane,
+        priority, retry, payload, blob, kind
 ),
 counted AS (
     INSERT INTO tally (owner, lane, kind, what, amount)
@@ -192,17 +193,15 @@ counted AS (
           FROM taken) AS start
     GROUP BY GROUPING SETS ((owner, lane, kind, bucket), (owner, lane, kind))
 )
-SELECT taken.*, NULL::interval AS next_in FROM taken
+SELECT {handed_over}, lane FROM taken
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, (SELECT name FROM holder),
-    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, (
-    SELECT min(later.wake_at) - clock_timestamp() FROM level CROSS JOIN LATERAL (
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, now(), NULL, CASE WHEN coalesce((SELECT sum(amount) FROM share), 0) < $3 THEN (
+    SELECT min(later.wake_at) - now() FROM level CROSS JOIN LATERAL (
         SELECT q.wake_at FROM queue q
         WHERE q.lane = level.lane AND q.state = 0 AND q.priority = level.priority AND q.wake_at > now() AND q.wake_at < 'infinity'
         ORDER BY q.wake_at LIMIT 1
     ) later
-)
-WHERE coalesce((SELECT sum(amount) FROM share), 0) < $3;
+) END, coalesce((SELECT sum(amount) FROM share), 0) < $3, NULL, NULL, NULL, (SELECT name FROM holder), NULL, NULL, NULL, NULL, NULL;
 
 -- name: next_wakes
 -- The wait until the next run of each lane wakes, counted from the answer, held ones apart.
