@@ -42,7 +42,7 @@ class Exchange:
 
     def __init__(self, random: Random, send: Callable[[str, Sequence[str]], Awaitable[None]]) -> None:
         """*send* is given our name, by which we know what we sent ourselves, and topics."""
-        self._name = f"{random.bits(64):016x}"
+        self.name = f"{random.bits(64):016x}"
         self._send = send
         self._subscribers: list[Subscriber] = []
         self._outbox: dict[str, None] = {}
@@ -71,12 +71,12 @@ class Exchange:
             waiting = list(self._outbox)
             self._outbox.clear()
             if waiting:
-                await self._send(self._name, waiting)
+                await self._send(self.name, waiting)
 
     def hear(self, payload: str) -> None:
         """Deliver what another process sent."""
         sender, *topics = payload.split(SEPARATOR)
-        if sender != self._name:
+        if sender != self.name:
             self.deliver(topics)
 
     def deliver(self, topics: Sequence[str]) -> None:

@@ -1,6 +1,8 @@
 """Wake-ups between processes. A signal is a hint: losing one costs a poll interval, never a job."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
@@ -8,6 +10,8 @@ from mainspring.domain.ids import Lane, SessionId
 
 TIMETABLE = "timetable"
 """A standing job was added or changed."""
+SOON = timedelta(seconds=1)
+"""Work that is due later than this is found by a poll or the ticker in time."""
 
 
 def lane_topic(lane: Lane) -> str:
@@ -29,4 +33,23 @@ class Signals(Protocol):
 
     async def wait(self, topics: Sequence[str], at_most: timedelta) -> bool:
         """Return True once one of *topics* was notified since the last wait of this instance, False after *at_most*."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A signal in the words of the store that carries it."""
+
+    channel: str
+    payload: str
+
+
+class Herald(Protocol):
+    """Spares a signal of its own where a store carries signals itself: the transaction that adds can be the signal."""
+
+    def announcing(self, topics: Sequence[str]) -> AbstractContextManager[Notice | None]:
+        """Within the block something is stored under *topics*: together with the notice, if there is one.
+
+        Whoever notifies the same topics right afterwards, as everybody does who adds, needn't trouble the server.
+        """
         ...

@@ -42,11 +42,11 @@ async def _hub_of_redis(url: str, of_store: Exchange, random: Random, closing: A
     closing.push_async_callback(hub.close)
 
     async def open_signals(listening: bool) -> OpenSignals:
-        instead = await of_store(listening)
+        instead = await of_store.open(listening)
         closing.push_async_callback(instead.close)
         return await hub.subscribe(instead) if listening else hub.sender(instead)
 
-    return open_signals
+    return Exchange(open=open_signals)
 
 
 async def _lead_in_redis(url: str, random: Random, closing: AsyncExitStack) -> Leadership:

@@ -79,7 +79,7 @@ async def opened_at_once(settings: Settings, *, service: str | None = None) -> A
         of_store = await open_exchange(settings.store_url, random=random, closing=closing)
         exchange = await chosen_exchange(settings, of_store, random=random, closing=closing)
         switchboard = Switchboard(exchange, closing)
-        opened_store = await open_store(settings.store_url, clock=clock, random=random)
+        opened_store = await open_store(settings.store_url, clock=clock, random=random, herald=exchange.herald)
         closing.push_async_callback(opened_store.close)
         measurements = Measurements()
         store = MeasuredStore.over(opened_store, measurements, clock)

@@ -19,6 +19,7 @@ from mainspring.ports.keys import Keys
 from mainspring.ports.locks import Locks
 from mainspring.ports.output import Output
 from mainspring.ports.sessions import Sessions
+from mainspring.ports.signals import Herald
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.transactions import Transactions
@@ -88,8 +89,8 @@ class Scheme:
     The adapter is imported only when it is asked for.
     """
 
-    open: Callable[[str, Clock, Random], Awaitable[Store]]
-    """Given the URL."""
+    open: Callable[[str, Clock, Random, Herald | None], Awaitable[Store]]
+    """Given the URL, and what spares the store's processes signals if the store itself carries them."""
     exchange: Callable[[str, Random, AsyncExitStack], Awaitable[Exchange]]
     """Given the URL; the stack closes what is opened."""
     extra: str | None = None
@@ -98,7 +99,7 @@ class Scheme:
     """Given the URL: how long a store that isn't there yet is worth waiting for to somebody who won't wait for ever."""
 
 
-async def _open_sqlite(url: str, clock: Clock, _random: Random) -> Store:
+async def _open_sqlite(url: str, clock: Clock, _random: Random, _herald: Herald | None) -> Store:
     from mainspring.adapters.sqlite.store import SqliteStore  # noqa: PLC0415 - imported when it is asked for
 
     path = file_of(url)
@@ -110,10 +111,10 @@ async def _folder_of_sqlite(url: str, _random: Random, _closing: AsyncExitStack)
     return through_folder(file_of(url).parent / SIGNALS)
 
 
-async def _open_postgresql(url: str, clock: Clock, random: Random) -> Store:
+async def _open_postgresql(url: str, clock: Clock, random: Random, herald: Herald | None) -> Store:
     from mainspring.adapters.postgres.store import PostgresStore  # noqa: PLC0415
 
-    return await PostgresStore.open(url, clock=clock, random=random)
+    return await PostgresStore.open(url, clock=clock, random=random, herald=herald)
 
 
 async def _hub_of_postgresql(url: str, random: Random, closing: AsyncExitStack) -> Exchange:
@@ -126,10 +127,10 @@ async def _hub_of_postgresql(url: str, random: Random, closing: AsyncExitStack) 
     async def open_signals(listening: bool) -> OpenSignals:
         return hub.subscribe() if listening else hub.sender()
 
-    return open_signals
+    return Exchange(open=open_signals, herald=hub.herald)
 
 
-async def _open_cassandra(url: str, clock: Clock, random: Random) -> Store:
+async def _open_cassandra(url: str, clock: Clock, random: Random, _herald: Herald | None) -> Store:
     from mainspring.adapters.cassandra.store import CassandraStore  # noqa: PLC0415
 
     return await CassandraStore.open(url, clock=clock, random=random)
@@ -157,7 +158,7 @@ async def _hub_of_cassandra(url: str, random: Random, closing: AsyncExitStack) -
     async def open_signals(listening: bool) -> OpenSignals:
         return hub.subscribe() if listening else hub.sender()
 
-    return open_signals
+    return Exchange(open=open_signals)
 
 
 _POSTGRESQL = Scheme(open=_open_postgresql, exchange=_hub_of_postgresql, extra="postgresql")
@@ -176,10 +177,10 @@ SCHEMES: Final[Mapping[str, Scheme]] = MappingProxyType(
 )
 
 
-async def open_store(url: str, *, clock: Clock, random: Random) -> Store:
+async def open_store(url: str, *, clock: Clock, random: Random, herald: Herald | None = None) -> Store:
     """Open what *url* names, or raise ConfigurationError with what to write or install instead."""
     with _adapter(url) as scheme:
-        return await scheme.open(url, clock, random)
+        return await scheme.open(url, clock, random, herald)
 
 
 async def open_exchange(url: str, *, random: Random, closing: AsyncExitStack) -> Exchange:

@@ -2,12 +2,13 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from mainspring.adapters.files.signals import FileSignals
 from mainspring.adapters.memory.signals import Hub, MemorySignals
-from mainspring.ports.signals import Signals
+from mainspring.ports.signals import Herald, Signals
 
 
 class OpenSignals(Signals, Protocol):
@@ -18,8 +19,14 @@ class OpenSignals(Signals, Protocol):
         ...
 
 
-Exchange: TypeAlias = Callable[[bool], Awaitable[OpenSignals]]
-"""Opens signals of one store: to listen and to notify, or, if told False, only to notify."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """How the processes of one store wake each other."""
+
+    open: Callable[[bool], Awaitable[OpenSignals]]
+    """Opens signals: to listen and to notify, or, if told False, only to notify."""
+    herald: Herald | None = None
+    """For the store, if it carries the signals itself."""
 
 
 class Switchboard:
@@ -38,7 +45,7 @@ class Switchboard:
         return await self._open(listening=False)
 
     async def _open(self, *, listening: bool) -> Signals:
-        opened = await self._exchange(listening)
+        opened = await self._exchange.open(listening)
         self._closing.push_async_callback(opened.close)
         return opened
 
@@ -50,7 +57,7 @@ def within_process() -> Exchange:
     async def open_signals(listening: bool) -> OpenSignals:
         return hub.subscribe() if listening else MemorySignals(hub)
 
-    return open_signals
+    return Exchange(open=open_signals)
 
 
 def through_folder(folder: Path) -> Exchange:
@@ -59,4 +66,4 @@ def through_folder(folder: Path) -> Exchange:
     async def open_signals(listening: bool) -> OpenSignals:
         return await FileSignals.open(folder, listening=listening)
 
-    return open_signals
+    return Exchange(open=open_signals)

@@ -6,22 +6,20 @@ answer never waits for it, and if it is lost, a poll finds the work a moment lat
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from mainspring.domain.ids import Lane, RunId, SessionId
 from mainspring.domain.job import Job, NewJob
 from mainspring.domain.plan import Skip
 from mainspring.domain.run import NewRun
 from mainspring.ports.sessions import Sessions
-from mainspring.ports.signals import TIMETABLE, Signals, lane_topic, session_topic
+from mainspring.ports.signals import SOON, TIMETABLE, Signals, lane_topic, session_topic
 from mainspring.ports.time import Clock
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.views import Views
 from mainspring.ports.work import Added, Addition, Edit, Effect, Note, Order, Release, Steered, Work
 from mainspring.wiring.forwarding import ForwardingSessions, ForwardingTimetable, ForwardingWork
 
-SOON = timedelta(seconds=1)
-"""Work that is due later than this is found by a poll or the ticker in time."""
 PAUSE = 0.005
 """Seconds between two signals of one topic."""
 

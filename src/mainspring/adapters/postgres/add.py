@@ -4,7 +4,8 @@ Plain one-shot jobs take one statement, and so do all that come while another is
 a standing job is judged in a transaction.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeGuard
@@ -19,6 +20,7 @@ from mainspring.adapters.postgres.rows import Row, instant, retry_text, task_fie
 from mainspring.adapters.postgres.statements import load
 from mainspring.domain.job import NewJob
 from mainspring.domain.run import NewRun
+from mainspring.ports.signals import SOON, Herald, lane_topic
 from mainspring.ports.work import Added, Addition, Note
 
 MOST_TOGETHER = 1000
@@ -26,28 +28,43 @@ MOST_TOGETHER = 1000
 
 _SQL = load("work")
 _Item = NewRun | NewJob
+_DELAY, _LANE = 8, 10
 
 
 class Adder:
     """Stores what is given, for many callers at once."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, herald: Herald | None) -> None:
         self._engine = engine
+        self._herald = herald
         self._add_plain = Coalescer(self._plain, most=MOST_TOGETHER)
         self._add_judged = Coalescer(self._judged, most=MOST_TOGETHER)
 
     async def add(self, items: Sequence[_Item], *, together: bool, note: Note | None = None) -> Sequence[Added]:
         """Store what is new; the answer for each item says what became of it."""
         if _all_plain(items):  # nothing here can conflict
-            if note is None:
-                return await self._add_plain(items)
-            return await self._engine.write(partial(_add_plain, runs=items, note=note), Purpose.WRITE)
+            return await self._add_plain(items) if note is None else await self._noted(items, note)
         if together or note is not None:
             return await self._judged(items, together=together, note=note)
         return await self._add_judged(items)
 
     async def _plain(self, runs: Sequence[NewRun]) -> Sequence[Added]:
-        return _plain_answers(runs, await self._engine.row(_SQL["add"], *_values(runs), purpose=Purpose.WRITE))
+        with self._announced(runs) as values:
+            row = await self._engine.row(_SQL["add"], *values, purpose=Purpose.WRITE)
+        return _plain_answers(runs, row)
+
+    async def _noted(self, runs: Sequence[NewRun], note: Note) -> Sequence[Added]:
+        with self._announced(runs) as values:
+            return await self._engine.write(partial(_add_plain, runs=runs, values=values, note=note), Purpose.WRITE)
+
+    @contextmanager
+    def _announced(self, runs: Sequence[NewRun]) -> Iterator[Sequence[Any]]:
+        """What the statement takes: the runs as columns, and how workers are told of them, if by itself."""
+        columns = _columns(runs)
+        telling = nullcontext() if self._herald is None else self._herald.announcing(_topics(columns))
+        with telling as notice:
+            told = (None, None) if notice is None else (notice.channel, notice.payload)
+            yield [*columns, earliest_end(columns[0]), *told]
 
     async def _judged(
         self, items: Sequence[_Item], *, together: bool = False, note: Note | None = None
@@ -99,8 +116,10 @@ async def known_ids(connection: Connection, ids: Sequence[UUID]) -> tuple[dateti
     return row[0], set(row[1])
 
 
-async def _add_plain(connection: Connection, runs: Sequence[NewRun], note: Note) -> Sequence[Added]:
-    answers = _plain_answers(runs, await connection.fetchrow(_SQL["add"], *_values(runs)))
+async def _add_plain(
+    connection: Connection, runs: Sequence[NewRun], values: Sequence[Any], note: Note
+) -> Sequence[Added]:
+    answers = _plain_answers(runs, await connection.fetchrow(_SQL["add"], *values))
     await append(connection, note(answers))
     return answers
 
@@ -183,14 +202,9 @@ def _all_plain(items: Sequence[_Item]) -> TypeGuard[Sequence[NewRun]]:
     )
 
 
-def _values(runs: Sequence[NewRun]) -> Sequence[Any]:
-    columns = _columns(runs)
-    return [*columns, earliest_end(columns[0])]
-
-
 def _plain_answers(runs: Sequence[NewRun], row: "Row | None") -> Sequence[Added]:
     assert row is not None  # noqa: S101 - the statement always answers
-    now, new = row
+    now, new, _ = row
     if new is None:
         return [Added(Addition.CREATED, run.id, now) for run in runs]
     return _told_apart(runs, set(new), now)
@@ -235,6 +249,12 @@ def _columns(runs: Sequence[NewRun]) -> list[Sequence[Any]]:
         [run.task.payload for run in runs],
         *zip(*shared, strict=True),
     ]
+
+
+def _topics(columns: Sequence[Sequence[Any]]) -> Sequence[str]:
+    """Whom runs in these columns concern right away; those that name an instant are left to whoever added them."""
+    shared = zip(columns[_DELAY], columns[_LANE], strict=True)
+    return list(dict.fromkeys(lane_topic(lane) for delay, lane in shared if delay is not None and delay <= SOON))
 
 
 def _shared_fields(run: NewRun) -> tuple[Any, ...]:

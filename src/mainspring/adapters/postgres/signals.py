@@ -11,6 +11,7 @@ from mainspring.adapters.exchange import SEPARATOR, Exchange, Subscriber
 from mainspring.adapters.pace import Pace
 from mainspring.adapters.postgres.address import Address
 from mainspring.adapters.postgres.hearing import Listener, Notifier
+from mainspring.adapters.postgres.herald import PostgresHerald
 from mainspring.adapters.postgres.pooling import check_sessions
 from mainspring.ports.time import Random
 
@@ -24,6 +25,7 @@ class PostgresHub:
     def __init__(self, address: Address, *, random: Random, pace: Pace) -> None:
         channel = channel_of(address.schema)
         self._exchange = Exchange(random, self._notify)
+        self.herald = PostgresHerald(channel, self._exchange.name)
         self._listener = Listener(
             address, channel, heard=self._exchange.hear, missed=self._exchange.suspect, random=random, pace=pace
         )
@@ -62,7 +64,9 @@ class PostgresHub:
         await self._notifier.close()
 
     async def _notify(self, name: str, topics: Sequence[str]) -> None:
-        await self._notifier.send(list(_payloads(name, topics)))
+        payloads = list(_payloads(name, self.herald.untold(topics)))
+        if payloads:
+            await self._notifier.send(payloads)
 
 
 class PostgresSignals:

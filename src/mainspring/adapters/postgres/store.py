@@ -20,6 +20,7 @@ from mainspring.adapters.postgres.transactions import PostgresTransactions
 from mainspring.adapters.postgres.upkeep import PostgresUpkeep
 from mainspring.adapters.postgres.views import PostgresViews
 from mainspring.adapters.postgres.work import PostgresWork
+from mainspring.ports.signals import Herald
 from mainspring.ports.time import Clock, Random
 
 
@@ -28,12 +29,12 @@ class PostgresStore:
 
     shards = 1
 
-    def __init__(self, engine: Engine, clock: Clock, schema: int) -> None:
+    def __init__(self, engine: Engine, clock: Clock, herald: Herald | None, schema: int) -> None:
         self._engine = engine
         self.schema = schema
         """The number of the newest migration that the schema has."""
         self.timetable = PostgresTimetable(engine)
-        self.work = PostgresWork(engine, clock)
+        self.work = PostgresWork(engine, clock, herald)
         self.sessions = PostgresSessions(engine)
         self.locks = PostgresLocks(engine)
         self.views = PostgresViews(engine)
@@ -47,14 +48,14 @@ class PostgresStore:
         self.checkup = PostgresCheckup(engine)
 
     @classmethod
-    async def open(cls, url: str, *, clock: Clock, random: Random) -> "PostgresStore":
+    async def open(cls, url: str, *, clock: Clock, random: Random, herald: Herald | None = None) -> "PostgresStore":
         """Connect, unless a pooler is in the way; bring the schema up to date, and give history weeks to write to."""
         where = address(url)
         await check_sessions(where)
         schema = await migrate(where)
         engine = Engine(where, random)
         await engine.open()
-        store = cls(engine, clock, schema)
+        store = cls(engine, clock, herald, schema)
         await store.upkeep.prepare()
         return store
 

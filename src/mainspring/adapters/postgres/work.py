@@ -15,6 +15,7 @@ from mainspring.domain.ids import JobId, Lane, RunId, SessionId
 from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Settled, Verdict
 from mainspring.domain.run import NewRun
+from mainspring.ports.signals import Herald
 from mainspring.ports.time import Clock
 from mainspring.ports.work import Added, Claim, Note, Order, Steered
 
@@ -24,10 +25,10 @@ _SQL = load("work")
 class PostgresWork:
     """Runs in `queue` while they live and in `history` once they have ended."""
 
-    def __init__(self, engine: Engine, clock: Clock) -> None:
+    def __init__(self, engine: Engine, clock: Clock, herald: Herald | None) -> None:
         self._engine = engine
         self._clock = clock
-        self._adder = Adder(engine)
+        self._adder = Adder(engine, herald)
         self._turn = 0
 
     async def add(

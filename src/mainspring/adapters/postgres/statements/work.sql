@@ -5,7 +5,8 @@
 -- New one-shot jobs, each a run; none of them ended before $16. What is a run's own comes first, with the place of what it
 -- shares with others. What is stored already, live, ended or as a standing job, is left alone: queue and history are looked
 -- at in one moment, so that a run on its way from one to the other is seen. What others add just now is met by its id, and
--- in the order of ids, so that nobody waits in a circle. The answer is the moment, and the ids that were new, or null for all.
+-- in the order of ids, so that nobody waits in a circle. Channel $17, unless it is null, is told $18 as this commits.
+-- The answer is the moment, and the ids that were new, or null for all.
 WITH given AS MATERIALIZED (
     SELECT *, coalesce(instant, now() + delay) AS due
     FROM unnest($1::uuid[], $2::integer[], $3::timestamptz[], $4::bytea[]) AS own (id, place, instant, payload)
@@ -31,7 +32,8 @@ counted AS (
     INSERT INTO tally (owner, lane, kind, what, amount, ids)
     SELECT owner, lane, kind, 'added', count(*), array_agg(id) FROM added GROUP BY owner, lane, kind
 )
-SELECT now(), CASE WHEN (SELECT count(*) FROM added) < cardinality($1::uuid[]) THEN ARRAY(SELECT id FROM added) END;
+SELECT now(), CASE WHEN (SELECT count(*) FROM added) < cardinality($1::uuid[]) THEN ARRAY(SELECT id FROM added) END,
+    CASE WHEN $17::text IS NOT NULL THEN pg_notify($17, $18::text)::text END;
 
 -- name: known
 -- Which of these ids are stored already, and now; none of them ended before $2.
