@@ -1,8 +1,8 @@
 """What to execute: the part of a job that each of its runs copies, so that later edits don't touch the run."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 
+from mainspring.domain.hot import hot
 from mainspring.domain.ids import DEFAULT_LANE, BlobId, Lane
 from mainspring.domain.retry import DEFAULT_RETRY, RetryPolicy
 
@@ -12,7 +12,7 @@ BACKSTOP = timedelta(seconds=30)
 """A run that nobody has settled this long after its timeout is taken away from its holder."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@hot
 class Task:
     """A handler's name, its input and the terms under which it runs."""
 

@@ -60,7 +60,7 @@ class Factory:
     def run(self, *, job_id: JobId | None = None, task: Task | None = None, **fields: Any) -> NewRun:
         """A one-shot job due now, or a run of job *job_id*; task fields may be given directly."""
         identity = self.id()
-        task_fields = {name: fields.pop(name) for name in Task.__slots__ if name in fields}
+        task_fields = {name: fields.pop(name) for name in Task.__annotations__ if name in fields}
         return NewRun(id=RunId(identity), job_id=job_id or identity, task=task or a_task(**task_fields), **fields)
 
     def runs(self, count: int, **fields: Any) -> list[NewRun]:

@@ -18,6 +18,7 @@ from mainspring.adapters.system.clock import SystemClock
 STATEMENTS = load("work")
 PURPOSES = {
     "add": Purpose.WRITE,
+    "copied": Purpose.WRITE,
     "known": Purpose.WRITE,
     "keys_taken": Purpose.WRITE,
     "take_keys": Purpose.WRITE,
@@ -81,7 +82,7 @@ VALUES ('worker', 'w', 'h', 1, 1, '{x}', '1 h', now() + interval '1 h')
 """
 LOCKED_BY_ID = ("succeed", "succeed_with", "lock_runs", "finish", "put_back", "steered")
 FED_WITH_ARRAYS = ("add", "insert_runs", "succeed", "succeed_with", "finish", "put_back")
-BOUNDED = ("add", "known", "settled_before", "ended_state", "hide")
+BOUNDED = ("add", "copied", "known", "settled_before", "ended_state", "hide")
 """Statements that look into history, and are told before which moment nothing in question ended."""
 
 

@@ -1,7 +1,7 @@
 """Storing new runs and standing jobs, each once.
 
-Plain one-shot jobs take one statement, and so do all that come while another is under way. What has a key, an origin or
-a standing job is judged in a transaction.
+Plain one-shot jobs take one statement, and so do all that come while another is under way; many at once are copied.
+What has a key, an origin or a standing job is judged in a transaction.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -11,12 +11,12 @@ from functools import partial
 from typing import Any, TypeGuard
 from uuid import UUID
 
-from mainspring.adapters.carried import with_trace
 from mainspring.adapters.postgres.audit import append
 from mainspring.adapters.postgres.bounds import earliest_end
 from mainspring.adapters.postgres.coalesce import Coalescer
+from mainspring.adapters.postgres.copying import NotNew, copy
 from mainspring.adapters.postgres.engine import Connection, Engine, Purpose
-from mainspring.adapters.postgres.rows import Row, instant, retry_text, task_fields
+from mainspring.adapters.postgres.rows import Row, instant, kept_retry, task_fields
 from mainspring.adapters.postgres.statements import load
 from mainspring.domain.job import NewJob
 from mainspring.domain.run import NewRun
@@ -25,6 +25,8 @@ from mainspring.ports.work import Added, Addition, Note
 
 MOST_TOGETHER = 1000
 """Items of several callers that share a statement; more are worth one of their own."""
+WORTH_COPYING = 500
+"""Fewer don't make up for the round trips of a transaction."""
 
 _SQL = load("work")
 _Item = NewRun | NewJob
@@ -49,13 +51,24 @@ class Adder:
         return await self._add_judged(items)
 
     async def _plain(self, runs: Sequence[NewRun]) -> Sequence[Added]:
+        if len(runs) >= WORTH_COPYING and (copied := await self._copied(runs)) is not None:
+            return copied
         with self._announced(runs) as values:
             row = await self._engine.row(_SQL["add"], *values, purpose=Purpose.WRITE)
         return _plain_answers(runs, row)
 
     async def _noted(self, runs: Sequence[NewRun], note: Note) -> Sequence[Added]:
+        if len(runs) >= WORTH_COPYING and (copied := await self._copied(runs, note)) is not None:
+            return copied
         with self._announced(runs) as values:
             return await self._engine.write(partial(_add_plain, runs=runs, values=values, note=note), Purpose.WRITE)
+
+    async def _copied(self, runs: Sequence[NewRun], note: Note | None = None) -> Sequence[Added] | None:
+        """The same at half the price where all are new; None if one isn't, or can't be written down."""
+        try:
+            return await self._engine.write(partial(_copy, runs=runs, note=note), Purpose.WRITE)
+        except (NotNew, UnicodeEncodeError):
+            return None
 
     @contextmanager
     def _announced(self, runs: Sequence[NewRun]) -> Iterator[Sequence[Any]]:
@@ -121,6 +134,14 @@ async def _add_plain(
 ) -> Sequence[Added]:
     answers = _plain_answers(runs, await connection.fetchrow(_SQL["add"], *values))
     await append(connection, note(answers))
+    return answers
+
+
+async def _copy(connection: Connection, runs: Sequence[NewRun], note: Note | None) -> Sequence[Added]:
+    now = await copy(connection, runs)
+    answers = [Added(Addition.CREATED, run.id, now) for run in runs]
+    if note is not None:
+        await append(connection, note(answers))
     return answers
 
 
@@ -269,7 +290,7 @@ def _shared_fields(run: NewRun) -> tuple[Any, ...]:
         task.lane,
         task.priority,
         task.timeout,
-        with_trace(retry_text(task.retry), task.trace),
+        kept_retry(task),
         task.blob,
     )
 

@@ -71,10 +71,14 @@ def retry_policy(text_: str | None) -> RetryPolicy:
     )
 
 
+def kept_retry(task: Task) -> str | None:
+    """The column retry: the policy, and behind it the trace."""
+    return with_trace(retry_text(task.retry), task.trace)
+
+
 def task_fields(task: Task) -> list[Any]:
     """A task in the order of the columns handler, lane, priority, timeout, retry, payload, blob."""
-    kept = with_trace(retry_text(task.retry), task.trace)
-    return [task.handler, task.lane, task.priority, task.timeout, kept, task.payload, task.blob]
+    return [task.handler, task.lane, task.priority, task.timeout, kept_retry(task), task.payload, task.blob]
 
 
 def task_from(row: Row) -> Task:

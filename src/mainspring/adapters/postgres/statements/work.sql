@@ -35,6 +35,18 @@ counted AS (
 SELECT now(), CASE WHEN (SELECT count(*) FROM added) < cardinality($1::uuid[]) THEN ARRAY(SELECT id FROM added) END,
     CASE WHEN $17::text IS NOT NULL THEN pg_notify($17, $18::text)::text END;
 
+-- name: copied
+-- Notes runs $1 that were just copied into the queue, all for owner $3, lane $4 and of kind $5. Answers whether one of them
+-- was stored before all the same: it has ended, not before $2, or is a standing job.
+WITH counted AS (
+    INSERT INTO tally (owner, lane, kind, what, amount, ids) VALUES ($3, $4, $5::smallint, 'added', cardinality($1::uuid[]), $1)
+)
+SELECT EXISTS (
+    SELECT FROM history WHERE id = ANY ($1::uuid[]) AND finished_at >= $2 AND finished_at < now() + interval '1 day'
+    UNION ALL
+    SELECT FROM job WHERE id = ANY ($1::uuid[])
+);
+
 -- name: known
 -- Which of these ids are stored already, and now; none of them ended before $2.
 SELECT now(), ARRAY(
