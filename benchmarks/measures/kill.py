@@ -1,9 +1,10 @@
 """kill -9 of the worker under full load, again and again; a hit is the effect of a run."""
 
 import time
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from benchmarks.figures import Figure
 from benchmarks.hits import Hit
@@ -45,15 +46,18 @@ def measure(stage: Stage) -> list[Figure]:
 
 
 def judge(hits: Sequence[Hit], deaths: Sequence[Death], *, jobs: int, left: int = 0) -> list[Figure]:
-    """Lost, stranded and repeated jobs; a repeat is charged to the last death before it."""
+    """Lost, stranded and repeated jobs; a repeat is charged to the death that ended the life of the hit before.
+
+    What a death has interrupted goes to the end of the line: several more workers may die until it is repeated.
+    """
     numbers = [hit.number for hit in hits]
-    bounds = [*(death.hits for death in deaths), len(numbers)]
-    seen = set(numbers[: bounds[0]])
-    repeats: list[int] = []
-    for start, end in pairwise(bounds):
-        life = numbers[start:end]
-        repeats.append(sum(number in seen for number in life))
-        seen.update(life)
+    bounds = [death.hits for death in deaths]
+    seen: dict[int, int] = {}
+    repeats: Counter[int] = Counter()
+    for place, number in enumerate(numbers):
+        if number in seen:
+            repeats[bisect_right(bounds, seen[number])] += 1
+        seen[number] = place
     unseen = jobs - len(seen)
     figures = [
         Figure(name="kill.kills", value=len(deaths), unit="kills"),
@@ -61,7 +65,7 @@ def judge(hits: Sequence[Hit], deaths: Sequence[Death], *, jobs: int, left: int 
         Figure(name="kill.stranded", value=min(unseen, left), unit="jobs"),
         Figure(name="kill.left", value=left, unit="jobs"),
         Figure(name="kill.repeated", value=len(numbers) - len(seen), unit="runs"),
-        Figure(name="kill.repeated_most", value=max(repeats, default=0), unit="runs/kill"),
+        Figure(name="kill.repeated_most", value=max(repeats.values(), default=0), unit="runs/kill"),
     ]
     if deaths and deaths[0].recorded is not None:
         again = sum(len((death.recorded or frozenset()) & set(numbers[death.hits :])) for death in deaths)

@@ -64,13 +64,13 @@ def test_a_takeover_that_misses_jobs_has_no_duration() -> None:
     assert figures == {"takeover.missing": 1, "takeover.repeated": 0}
 
 
-def test_repeats_are_charged_to_the_death_before_them() -> None:
-    deaths = [Death(hits=2, recorded=None), Death(hits=5, recorded=None)]
+def test_repeats_are_charged_to_the_death_after_the_hit_that_they_repeat() -> None:
+    deaths = [Death(hits=2, recorded=None), Death(hits=3, recorded=None), Death(hits=4, recorded=None)]
 
-    figures = judged([0, 1, 0, 1, 2, 2, 3], deaths, jobs=4)
+    figures = judged([0, 1, 2, 3, 1, 3, 2, 0], deaths, jobs=4)
 
     assert figures["kill.lost"] == 0
-    assert figures["kill.repeated"] == 3
+    assert figures["kill.repeated"] == 4
     assert figures["kill.repeated_most"] == 2
 
 
