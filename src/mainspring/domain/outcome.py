@@ -107,8 +107,18 @@ class Verdict:
 def judge(attempt: Attempt, outcome: Outcome, *, now: datetime, uniform: float) -> Verdict:
     """Decide what follows: the only place that knows budgets and backoff; *now* is for display only."""
     match outcome:
-        case Succeeded(result=result, blob=blob):
-            return _ended(attempt, State.SUCCEEDED, result=result, blob=blob)
+        case Succeeded():  # nearly always, and therefore without a detour
+            return Verdict(
+                run_id=attempt.run_id,
+                fence=attempt.fence,
+                state=State.SUCCEEDED,
+                attempt=attempt.attempt,
+                failures=attempt.failures,
+                losses=attempt.losses,
+                result=outcome.result,
+                blob=outcome.blob,
+                log=attempt.log,
+            )
         case Failed():
             return _failed(attempt, outcome, now, uniform)
         case Snoozed(delay=delay):
@@ -165,8 +175,6 @@ def _ended(
     session: SessionId | None = None,
     failures: int | None = None,
     losses: int | None = None,
-    result: bytes | None = None,
-    blob: BlobId | None = None,
     error: str | None = None,
     reason: str | None = None,
 ) -> Verdict:
@@ -178,8 +186,6 @@ def _ended(
         attempt=attempt.attempt,
         failures=attempt.failures if failures is None else failures,
         losses=attempt.losses if losses is None else losses,
-        result=result,
-        blob=blob,
         error=error,
         reason=reason,
         log=attempt.log,

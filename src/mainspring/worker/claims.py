@@ -15,7 +15,8 @@ from mainspring.worker.executing import Executor
 from mainspring.worker.registry import Registry
 from mainspring.worker.settings import WorkerPorts, WorkerSettings
 
-_SHORTEST_REST = timedelta(milliseconds=1)
+_SHORTEST_REST = timedelta(milliseconds=0.25)
+"""What a worker that came a little too early waits at least."""
 _MOST_BATCHES_UNSETTLED = 2
 
 log = structlog.get_logger("mainspring.worker")

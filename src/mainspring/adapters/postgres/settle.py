@@ -49,7 +49,7 @@ async def settle(engine: Engine, verdicts: Sequence[Verdict]) -> Sequence[Settle
 
 async def _settle(engine: Engine, verdicts: Sequence[Verdict]) -> Sequence[Settled]:
     successes = [verdict for verdict in verdicts if _is_success(verdict)]
-    others = verdicts if not successes else [verdict for verdict in verdicts if not _is_success(verdict)]
+    others = [] if len(successes) == len(verdicts) else [each for each in verdicts if not _is_success(each)]
     refused = await _succeed(engine, successes) if successes else []
     if others:
         refused += await engine.write(partial(_decide, verdicts=others), Purpose.SETTLE)
