@@ -1,4 +1,5 @@
 from dataclasses import replace
+from datetime import UTC, datetime
 from unittest.mock import AsyncMock
 
 import aiohttp
@@ -8,7 +9,9 @@ from mainspring.adapters.sqlite.store import SqliteStore
 from mainspring.api.app import create_app, create_probes
 from mainspring.api.ports import ApiPorts
 from mainspring.errors import StoreUnavailable
+from mainspring.ports.pipes import Pipe
 from mainspring.testing.factories import a_session
+from tests.api.calling import Api, calling
 from tests.api.serving import served
 
 
@@ -41,6 +44,28 @@ async def test_without_its_store_nothing_is_well(ports: ApiPorts) -> None:
         async with client.get("/api/v1/jobs/00000000-0000-7000-8000-000000000000") as response:
             assert (response.status, response.headers["Retry-After"]) == (503, "1")
             assert (await response.json(content_type=None))["error"] == "store_unavailable"
+
+
+async def test_what_stands_beside_the_store_is_told_while_the_store_is_away_too(ports: ApiPorts) -> None:
+    since = datetime(2030, 1, 31, 9, tzinfo=UTC)
+    pipes = [
+        Pipe(purpose="signals", url="redis://host:6379/0", connected=True, since=since),
+        Pipe(purpose="members", url="redis://other:6379/0", connected=False, since=since, error="it is gone"),
+    ]
+    told = [
+        {"purpose": "signals", "url": "redis://host:6379/0", "status": "up", "detail": None},
+        {"purpose": "members", "url": "redis://other:6379/0", "status": "down", "detail": "it is gone"},
+    ]
+    views = AsyncMock()
+    views.now.side_effect = StoreUnavailable("the disk is busy")
+    for each, status in ((ports, 200), (replace(ports, views=views), 503)):
+        async with calling(create_app(replace(each, pipes=lambda: pipes))) as api:
+            health = await api.get("/api/v1/health", status)
+        assert health["pipes"] == [{**pipe, "since": "2030-01-31T09:00:00Z"} for pipe in told]
+
+
+async def test_by_default_nothing_stands_beside_the_store(api: Api) -> None:
+    assert (await api.get("/api/v1/health"))["pipes"] == []
 
 
 async def test_a_role_without_the_api_shows_its_probes_only(ports: ApiPorts) -> None:

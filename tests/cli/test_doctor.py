@@ -2,6 +2,7 @@ import os
 import re
 import shutil
 import socket
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from mainspring.cli.cluster_checks import _clock, _workers
 from mainspring.cli.findings import Level
 from mainspring.wiring.settings import Settings
 from servers.ports import free_port
+from servers.valkey import ValkeyServer
 from tests.cli.commands import Command, serving
 
 
@@ -80,33 +82,52 @@ def test_an_address_that_others_reach_fails_without_keys(on_store: Command) -> N
 
 
 def test_a_redis_is_asked_who_it_is(on_store: Command, redis_url: str) -> None:
-    level, text = levels(on_store, "--signals", redis_url, "--members", redis_url)["redis"]
+    level, text = levels(on_store, "--signals", redis_url, "--members", redis_url)["signals, members"]
     assert level == "ok"
     assert re.search(r"redis://127\.0\.0\.1:\d+/0 answers: (Redis|Valkey) \d", text)
 
 
 def test_without_a_redis_nobody_speaks_of_one(on_store: Command) -> None:
-    assert "redis" not in levels(on_store)
+    assert not {"signals", "members"} & levels(on_store).keys()
 
 
 def test_a_redis_that_is_away_is_a_warning_because_the_store_serves(on_store: Command) -> None:
     found = levels(on_store, "--signals", f"redis://127.0.0.1:{free_port()}")
-    assert found["redis"][0] == "warn"
-    assert "doesn't answer" in found["redis"][1]
+    assert found["signals"][0] == "warn"
+    assert "doesn't answer" in found["signals"][1]
     assert found["store"][0] == "ok"
 
 
 def test_a_redis_that_refuses_the_password_fails(on_store: Command, redis_url: str) -> None:
     found = levels(on_store, "--signals", redis_url.replace("redis://:", "redis://:wrong"), code=1)
-    assert found["redis"][0] == "fail"
-    assert "check user and password" in found["redis"][1]
-    assert "wrong" not in found["redis"][1]
+    assert found["signals"][0] == "fail"
+    assert "check user and password" in found["signals"][1]
+    assert "wrong" not in found["signals"][1]
 
 
 def test_a_url_of_no_redis_fails(on_store: Command) -> None:
     found = levels(on_store, "--signals", "redis://host/first", code=1)
     assert found["coordination"][0] == "fail"
     assert "redis://host:6379/0" in found["coordination"][1]
+
+
+def test_a_server_tells_what_stands_beside_its_store(
+    command: Command, tmp_path: Path, valkey_server: ValkeyServer
+) -> None:
+    url, shown = valkey_server.url(), f"redis://127.0.0.1:{valkey_server.port}/0"
+    with serving(tmp_path, "--signals", url, "--members", url) as server:
+
+        def until_told(level: str) -> str:
+            """What is said once it is on this *level*: the server asks now and then."""
+            while (said := levels(command, "--url", server)["signals, members"])[0] != level:
+                time.sleep(0.05)
+            return said[1]
+
+        assert until_told("ok").startswith(f"{shown} answers")
+        valkey_server.kill()
+        assert until_told("warn").startswith(f"{shown} doesn't answer")
+        valkey_server.start()
+        until_told("ok")
 
 
 def test_a_folder_that_is_a_file_fails(command: Command, tmp_path: Path) -> None:

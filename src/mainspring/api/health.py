@@ -1,5 +1,8 @@
 """Whether all is well: for people, for load balancers and for whoever started us."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 
@@ -11,6 +14,7 @@ from mainspring.api.ports import ApiPorts
 from mainspring.api.representation import instant
 from mainspring.api.schemas.cluster import Health
 from mainspring.errors import MainspringError
+from mainspring.ports.pipes import Pipe
 from mainspring.ports.sessions import Role
 
 _AWAY = 503
@@ -31,7 +35,8 @@ def health_router(ports: ApiPorts) -> APIRouter:
             workers = await ports.sessions.live(Role.WORKER)
             schedulers = await ports.sessions.live(Role.SCHEDULER)
         except MainspringError as error:
-            return answer({"status": "unhealthy", "database": {"status": "down", "detail": str(error)}}, _AWAY)
+            database = {"status": "down", "detail": str(error)}
+            return answer({"status": "unhealthy", "database": database, "pipes": _shown(ports.pipes())}, _AWAY)
         queue = totals(visible_tallies(figures, caller))
         return answer(
             {
@@ -45,10 +50,24 @@ def health_router(ports: ApiPorts) -> APIRouter:
                 },
                 "workers": len(workers),
                 "schedulers": len(schedulers),
+                "pipes": _shown(ports.pipes()),
             }
         )
 
     return router
+
+
+def _shown(pipes: Sequence[Pipe]) -> list[dict[str, Any]]:
+    return [
+        {
+            "purpose": pipe.purpose,
+            "url": pipe.url,
+            "status": "up" if pipe.connected else "down",
+            "since": instant(pipe.since),
+            "detail": pipe.error,
+        }
+        for pipe in pipes
+    ]
 
 
 def probes_router(ports: ApiPorts) -> APIRouter:

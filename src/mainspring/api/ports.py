@@ -1,6 +1,6 @@
 """The ports that the API is given."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mainspring.api.measurements import Measurements
@@ -12,6 +12,7 @@ from mainspring.ports.checkup import Checkup
 from mainspring.ports.keys import Keys
 from mainspring.ports.locks import Locks
 from mainspring.ports.output import Output
+from mainspring.ports.pipes import Pipe
 from mainspring.ports.sessions import Sessions
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
@@ -43,6 +44,8 @@ class ApiPorts:
     measurements: Measurements = field(default_factory=Measurements)
     """What this process measures about itself, in all its roles."""
     tracing: Tracing = UNTRACED
+    pipes: Callable[[], Sequence[Pipe]] = lambda: ()
+    """What stands beside the store, as this process knows it."""
     ready: Callable[[], bool] = lambda: True
     """Whether everything in this process is up."""
     ending: Callable[[], bool] = lambda: False

@@ -1,6 +1,6 @@
-"""What `doctor` asks the API: health, clocks, workers, the lanes that they serve, and dead letters."""
+"""What `doctor` asks the API: health, pipes, clocks, workers, the lanes that they serve, and dead letters."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -21,10 +21,25 @@ async def checked(server: Server) -> Sequence[Finding]:
     if health.get("status") != "healthy":
         detail = health.get("database", {}).get("detail", "no reason given")
         return [fail("health", f"{server.place} says that its store is away: {detail}", "see to the store")]
-    found = [ok("health", "the API answers, and its store"), _clock(health, middle)]
+    found = [ok("health", "the API answers, and its store"), *_pipes(health), _clock(health, middle)]
     workers = [each async for each in server.listed("/workers", None)]
     found += [_workers(workers), *[each async for each in _lanes(server, workers)], _dead(health)]
     return found
+
+
+def _pipes(health: Mapping[str, Any]) -> Iterator[Finding]:
+    """Each server beside the store, as the API's process sees it, with all that it is for."""
+    servers: dict[str, list[Mapping[str, Any]]] = {}
+    for pipe in health.get("pipes") or ():
+        servers.setdefault(pipe["url"], []).append(pipe)
+    for url, pipes in servers.items():
+        subject = ", ".join(pipe["purpose"] for pipe in pipes)
+        pipe = pipes[0]
+        if pipe["status"] == "up":
+            yield ok(subject, f"{url} answers")
+        else:
+            text = f"{pipe['detail'] or url}, since {pipe['since']}"
+            yield warn(subject, text, "start it, or correct its URL; the store serves meanwhile")
 
 
 def _clock(health: Mapping[str, Any], now: datetime) -> Finding:

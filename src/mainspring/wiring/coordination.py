@@ -13,11 +13,15 @@ from typing import Final
 from mainspring.errors import ConfigurationError
 from mainspring.ports.checkup import Remark
 from mainspring.ports.leadership import Leadership
+from mainspring.ports.pipes import Probe
 from mainspring.ports.time import Random
 from mainspring.wiring.kinds import STORE
 from mainspring.wiring.setting import PREFIX
 from mainspring.wiring.settings import Settings
 from mainspring.wiring.switchboard import Exchange, OpenSignals
+
+PURPOSES: Final = ("signals", "members")
+"""The settings that may name a server beside the store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +32,10 @@ class Coordinator:
     """Given the URL, and the store's own exchange for while the server is away; the stack closes what is opened."""
     leadership: Callable[[str, Random, AsyncExitStack], Awaitable[Leadership]]
     """Given the URL; the stack closes what is opened."""
-    examine: Callable[[str], Awaitable[Sequence[Remark]]]
-    """Given the URL."""
+    probe: Callable[[str, AsyncExitStack], Probe]
+    """Given the URL; the stack closes what is opened."""
+    examine: Callable[[str, str], Awaitable[Sequence[Remark]]]
+    """Given the URL, and what it is for."""
     extra: str
     """What to install with Mainspring for the adapter's driver."""
 
@@ -59,14 +65,25 @@ async def _lead_in_redis(url: str, random: Random, closing: AsyncExitStack) -> L
     return leadership
 
 
-async def _examine_redis(url: str) -> Sequence[Remark]:
+def _probe_redis(url: str, closing: AsyncExitStack) -> Probe:
+    from mainspring.adapters.redis.address import address  # noqa: PLC0415
+    from mainspring.adapters.redis.probe import RedisProbe  # noqa: PLC0415
+
+    probe = RedisProbe(address(url))
+    closing.push_async_callback(probe.close)
+    return probe
+
+
+async def _examine_redis(url: str, subject: str) -> Sequence[Remark]:
     from mainspring.adapters.redis.address import address  # noqa: PLC0415
     from mainspring.adapters.redis.checkup import examine  # noqa: PLC0415
 
-    return await examine(address(url))
+    return await examine(address(url), subject)
 
 
-_REDIS = Coordinator(exchange=_hub_of_redis, leadership=_lead_in_redis, examine=_examine_redis, extra="redis")
+_REDIS = Coordinator(
+    exchange=_hub_of_redis, leadership=_lead_in_redis, probe=_probe_redis, examine=_examine_redis, extra="redis"
+)
 
 COORDINATORS: Final[Mapping[str, Coordinator]] = MappingProxyType({"redis": _REDIS, "rediss": _REDIS})
 
@@ -89,14 +106,30 @@ async def chosen_leadership(settings: Settings, *, random: Random, closing: Asyn
         return await coordinator.leadership(settings.members, random, closing)
 
 
+def probes(settings: Settings, *, closing: AsyncExitStack) -> Iterator[tuple[Probe, Sequence[str]]]:
+    """One for each server that the settings name, and all that the server is for."""
+    for url, purposes in _servers(settings).items():
+        with _adapter(settings, purposes[0]) as coordinator:
+            yield coordinator.probe(url, closing), purposes
+
+
 async def examine_all(settings: Settings) -> Sequence[Remark]:
     """What there is to say about each server that the settings name, once."""
     remarks: list[Remark] = []
-    for url, name in {settings.members: "members", settings.signals: "signals"}.items():
-        if url != STORE:
-            with _adapter(settings, name) as coordinator:
-                remarks += await coordinator.examine(url)
+    for url, purposes in _servers(settings).items():
+        with _adapter(settings, purposes[0]) as coordinator:
+            remarks += await coordinator.examine(url, ", ".join(purposes))
     return remarks
+
+
+def _servers(settings: Settings) -> Mapping[str, Sequence[str]]:
+    """By URL, what each is for."""
+    found: dict[str, list[str]] = {}
+    for purpose in PURPOSES:
+        url = getattr(settings, purpose)
+        if url != STORE:
+            found.setdefault(url, []).append(purpose)
+    return found
 
 
 @contextmanager

@@ -63,6 +63,7 @@ async def api_ports(resources: Resources, stop: asyncio.Event | None = None) -> 
         measurements=resources.measurements,
         tracing=resources.tracing,
         builtin=await builtin_handlers(resources),
+        pipes=lambda: [known() for known in resources.pipes],
         ready=lambda: not ending.is_set() and all(up() for up in resources.readiness),
         ending=ending.is_set,
     )

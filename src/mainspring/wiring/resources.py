@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
 from mainspring.api.measurements import Measurements
+from mainspring.ports.pipes import Pipe
 from mainspring.ports.sessions import Sessions
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
@@ -52,6 +53,8 @@ class Resources:
         """Takes whatever a role opens and must be closed before the store."""
         self.readiness: list[Callable[[], bool]] = []
         """What each role says about whether it is up."""
+        self.pipes: list[Callable[[], Pipe]] = []
+        """What is known of each use of a server beside the store, where somebody keeps an eye on it."""
 
 
 @asynccontextmanager

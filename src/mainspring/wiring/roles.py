@@ -4,6 +4,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Sequence
+from functools import partial
 from typing import Protocol
 
 from mainspring.adapters.files.journal import FileJournal
@@ -12,6 +13,7 @@ from mainspring.errors import ConfigurationError
 from mainspring.ports.observing import Observer
 from mainspring.ports.sessions import NewSession
 from mainspring.ports.sessions import Role as SessionRole
+from mainspring.services.lookout import Lookout
 from mainspring.services.membership import Membership
 from mainspring.services.planner import Planner
 from mainspring.services.pruner import Pruner
@@ -19,7 +21,7 @@ from mainspring.services.rescuer import Rescuer
 from mainspring.services.ticker import Ticker
 from mainspring.wiring import builtin
 from mainspring.wiring.apps import Application, load_apps, merge
-from mainspring.wiring.coordination import chosen_leadership
+from mainspring.wiring.coordination import chosen_leadership, probes
 from mainspring.wiring.measuring import MeasuredAttempts
 from mainspring.wiring.process import Role
 from mainspring.wiring.resources import Resources
@@ -143,6 +145,17 @@ def open_journal(settings: Settings) -> tuple[str, FileJournal]:
             if error.__cause__ is None or not isinstance(error.__cause__, BlockingIOError):
                 raise
     return names[-1], FileJournal(folder, names[-1])
+
+
+async def lookout_roles(resources: Resources) -> list[Role]:
+    """Keep an eye on what stands beside the store, for those who ask the API."""
+    roles: list[Role] = []
+    for probe, purposes in probes(resources.settings, closing=resources.closing):
+        lookout = Lookout(probe, resources.clock, resources.random)
+        await lookout.step()
+        resources.pipes += [partial(lookout.pipe, purpose) for purpose in purposes]
+        roles.append(_service("lookout", lookout))
+    return roles
 
 
 class _Service(Protocol):

@@ -11,7 +11,7 @@ from mainspring.wiring.garbage import collect_seldom
 from mainspring.wiring.logging import configure_logging
 from mainspring.wiring.process import Process, Role
 from mainspring.wiring.resources import Resources
-from mainspring.wiring.roles import scheduler_roles, worker_role
+from mainspring.wiring.roles import lookout_roles, scheduler_roles, worker_role
 from mainspring.wiring.settings import Settings
 from mainspring.wiring.starting import run_once_there
 
@@ -91,6 +91,8 @@ async def _roles(
         roles += await scheduler_roles(resources)
     if Duty.WORKER in duties:
         roles.append(await worker_role(resources))
+    if Duty.API in duties:
+        roles += await lookout_roles(resources)
     if reception is not None:
         from mainspring.wiring.listening import api_role, probes_role  # noqa: PLC0415 - see `_reception`
 

@@ -4,15 +4,14 @@ import asyncio
 from collections.abc import Sequence
 
 from mainspring.adapters.redis.address import Address
-from mainspring.adapters.redis.connecting import REFUSALS, THEIRS, client, refused
+from mainspring.adapters.redis.connecting import REFUSALS, THEIRS, client, refused, silent
 from mainspring.ports.checkup import Remark
 
-SUBJECT = "redis"
 ANSWER = 2.0
 """Seconds."""
 
 
-async def examine(address: Address) -> Sequence[Remark]:
+async def examine(address: Address, subject: str) -> Sequence[Remark]:
     """Ask it once. Without it everything goes on by the store, so that nothing here endangers a job."""
     asked = client(address, "mainspring-doctor", ANSWER)
     try:
@@ -20,13 +19,13 @@ async def examine(address: Address) -> Sequence[Remark]:
             server = await asked.info("server")
     except REFUSALS as error:
         step = "until then no process that is told of it will start"
-        return [Remark(subject=SUBJECT, text=str(refused(address, error)), step=step, endangers=True)]
+        return [Remark(subject=subject, text=str(refused(address, error)), step=step, endangers=True)]
     except THEIRS as error:
-        text = f"{address.shown} doesn't answer ({str(error) or type(error).__name__})"
-        return [Remark(subject=SUBJECT, text=text, step="start it, or correct its URL; the store serves meanwhile")]
+        step = "start it, or correct its URL; the store serves meanwhile"
+        return [Remark(subject=subject, text=silent(address, error), step=step)]
     finally:
         await asked.aclose()
-    return [Remark(subject=SUBJECT, text=f"{address.shown} answers: {_version(server)}")]
+    return [Remark(subject=subject, text=f"{address.shown} answers: {_version(server)}")]
 
 
 def _version(server: dict[str, object]) -> str:

@@ -36,3 +36,8 @@ def client(address: Address, name: str, answer: float) -> Redis:
 def refused(address: Address, error: BaseException) -> ConfigurationError:
     """The error of ours for one of the refusals."""
     return ConfigurationError(f"{address.shown} refuses the connection: check user and password in the URL ({error})")
+
+
+def silent(address: Address, error: BaseException) -> str:
+    """What to say of a server that can't be reached, or doesn't answer in time."""
+    return f"{address.shown} doesn't answer ({str(error) or type(error).__name__})"

@@ -84,6 +84,16 @@ class Queue(Shape):
     dead_letters: int | None
 
 
+class Pipe(Shape):
+    """A use of a server beside the store. Nothing stands still without it: the store serves meanwhile."""
+
+    purpose: Annotated[str, Field(description="What it is for, by its setting: `signals`, `members`.")]
+    url: Annotated[str, Field(description="Without its password.")]
+    status: Literal["up", "down"]
+    since: Annotated[Instant, Field(description="Since when it has been up, or down.")]
+    detail: Annotated[str | None, Field(description="Why it is down.")] = None
+
+
 class Health(Shape):
     """Whether all is well."""
 
@@ -92,6 +102,9 @@ class Health(Shape):
     queue: Queue | None = None
     workers: int | None = None
     schedulers: int | None = None
+    pipes: Annotated[
+        list[Pipe] | None, Field(description="Empty if everything goes by the store, as it does by default.")
+    ] = None
 
 
 class Totals(Shape):
