@@ -1,13 +1,19 @@
 """What ended when, in equal steps; and the handlers that a job may name."""
 
+from datetime import UTC, datetime, timedelta
+from unittest.mock import Mock
+
 import pytest
 
 from mainspring.adapters.sqlite.store import SqliteStore
+from mainspring.api.timeline import _waiting
 from mainspring.domain.outcome import Failed, Succeeded
+from mainspring.domain.run import Run, State
 from mainspring.testing.factories import a_session
 from tests.api.calling import Api, executed
 
 PATH = "/api/v1/metrics/timeline"
+MIDNIGHT = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 async def test_what_ended_stands_in_the_step_in_which_it_ended(api: Api, store: SqliteStore) -> None:
@@ -24,6 +30,40 @@ async def test_what_ended_stands_in_the_step_in_which_it_ended(api: Api, store: 
     assert all(step["lateness_ms"]["p95"] >= step["lateness_ms"]["p50"] >= 0 for step in ended)
     assert all(step["duration_ms"]["p95"] >= 0 for step in ended)
     assert timeline["items"][0]["lateness_ms"] == {"p50": None, "p95": None}
+
+
+async def test_what_is_due_waits_in_each_step_until_it_begins(api: Api, store: SqliteStore) -> None:
+    await api.submitted()
+    await executed(store, Succeeded())
+    for schedule in ("now", "in 1h"):
+        await api.submitted(schedule=schedule)
+    timeline = await api.get(PATH, params={"window": "10m", "steps": 5})
+    assert (timeline["items"][0]["waiting"], timeline["items"][-1]["waiting"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("due", "begun", "waiting"),
+    [
+        (0, None, [1, 1, 1]),
+        (1, 3, [0, 1, 0]),
+        (1, 2, [0, 0, 0]),
+        (2, 3, [0, 1, 0]),
+        (3, None, [0, 0, 1]),
+        (5, 6, [0] * 3),
+    ],
+)
+def test_it_waits_from_the_moment_it_is_due_until_the_moment_it_begins(
+    due: int, begun: int | None, waiting: list[int]
+) -> None:
+    """At second 0, 2 and 4."""
+    begin, end = [None if second is None else MIDNIGHT + timedelta(seconds=second) for second in (due, begun)]
+    run = Mock(Run, attempt=1, state=State.RUNNING, due_at=begin, started_at=end)
+    assert _waiting([run], [MIDNIGHT + timedelta(seconds=second) for second in (0, 2, 4)]) == waiting
+
+
+def test_what_was_skipped_never_waited() -> None:
+    run = Mock(Run, attempt=0, state=State.SKIPPED, due_at=MIDNIGHT, started_at=None, finished_at=None)
+    assert _waiting([run], [MIDNIGHT, MIDNIGHT + timedelta(seconds=1)]) == [0, 0]
 
 
 async def test_steps_begin_where_they_began_when_asked_before(api: Api) -> None:

@@ -1,11 +1,13 @@
-"""GET `/api/v1/metrics/timeline`: what ended when, how late it began and how long it took, in equal steps of a window.
+"""GET `/api/v1/metrics/timeline`: a window step by step: what ended, what waited, how late it began, how long it took.
 
 Like the statistics of a window it is counted from the executions themselves, and says from when on it covers them all.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -71,14 +73,30 @@ async def timeline(views: Views, window: str, steps: int, where: RunFilter) -> d
         at = _ended_at(run)
         if at is not None and since <= at <= until:
             ended[min(steps - 1, (at - since) // step)].append(run)
+    ends = [min(until, since + step * (number + 1)) for number in range(steps)]
     return {
         "window": window,
         "since": instant(covered),
         "until": instant(until),
         "complete": complete,
         "step_ms": milliseconds(step),
-        "items": [_step(since + step * number, each) for number, each in enumerate(ended)],
+        "items": [
+            {**_step(since + step * number, each), "waiting": waiting}
+            for number, (each, waiting) in enumerate(zip(ended, _waiting(runs, ends), strict=True))
+        ],
     }
+
+
+def _waiting(runs: Sequence[Run], moments: Sequence[datetime]) -> Sequence[int]:
+    """How many of *runs* were due at each of the ascending *moments*, and hadn't begun."""
+    changes = [0] * (len(moments) + 1)
+    for run in runs:
+        # When a later attempt began says nothing of the first.
+        if run.attempt <= 1:
+            begun = run.started_at or _ended_at(run)
+            changes[bisect_left(moments, run.due_at)] += 1
+            changes[len(moments) if begun is None else bisect_left(moments, max(begun, run.due_at))] -= 1
+    return list(accumulate(changes))[:-1]
 
 
 def _step(begin: datetime, runs: Sequence[Run]) -> dict[str, Any]:

@@ -82,9 +82,10 @@ class Spread(Shape):
 
 
 class Step(Shape):
-    """What ended in one step of a window."""
+    """What ended in one step of a window, and how much waited."""
 
     at: Annotated[Instant, Field(description="When the step begins.")]
+    waiting: Annotated[int, Field(description="Those that were due at the step's end, and hadn't begun.")]
     by_status: dict[str, int]
     lateness_ms: Annotated[Spread, Field(description="From the fire time to the first attempt's start.")]
     duration_ms: Annotated[Spread, Field(description="Of the last attempt.")]
