@@ -52,7 +52,7 @@ async def test_what_stands_beside_the_store_is_told_while_the_store_is_away_too(
         Pipe(purpose="signals", url="redis://host:6379/0", connected=True, since=since),
         Pipe(purpose="members", url="redis://other:6379/0", connected=False, since=since, error="it is gone"),
     ]
-    told = [
+    told: list[dict[str, str | None]] = [
         {"purpose": "signals", "url": "redis://host:6379/0", "status": "up", "detail": None},
         {"purpose": "members", "url": "redis://other:6379/0", "status": "down", "detail": "it is gone"},
     ]

@@ -1,7 +1,7 @@
 """A real server with a store of its own, and a worker whose every move is the test's."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -20,6 +20,7 @@ from mainspring.api.server import Server, bind, url_of
 from mainspring.domain.ids import DEFAULT_LANE, Lane, SessionId
 from mainspring.domain.outcome import Failed, Outcome, judge
 from mainspring.domain.run import Attempt
+from mainspring.ports.pipes import Pipe
 from mainspring.ports.sessions import Role
 from mainspring.testing.factories import a_session
 
@@ -56,11 +57,14 @@ class Site:
         self._serving: asyncio.Task[None] | None = None
         self._client = httpx.AsyncClient(timeout=60)
         self._worker: SessionId | None = None
+        self.pipes: list[Callable[[], Pipe]] = []
 
     async def start(self) -> None:
         """Serve; after a stop, under the same address as before."""
         self._stop = stop = asyncio.Event()
-        ports = replace(_ports(self.store, self.clock), ending=stop.is_set)
+        ports = replace(
+            _ports(self.store, self.clock), ending=stop.is_set, pipes=lambda: [known() for known in self.pipes]
+        )
         app = create_app(ports) if self._access is None else create_app(ports, access=self._access)
         [bound] = bind("127.0.0.1", [self._port])
         self.url, self._port = url_of(bound), bound.getsockname()[1]

@@ -65,12 +65,14 @@ async def test_output_follows_while_it_runs(site: Site, dashboard: Dashboard) ->
 
 
 async def test_a_waiting_execution_says_why_and_can_be_cancelled(site: Site, dashboard: Dashboard) -> None:
-    job = await site.add("waiting")
+    job = await site.add("waiting", payload={"order": 7})
     page = await dashboard.open(f"/executions/{job['id']}")
     await expect(page.locator(".verdict")).to_have_text("No worker is alive.")
+    await expect(page.get_by_role("group", name="Payload")).to_contain_text('"order": 7')
     await page.get_by_role("button", name="Cancel").click()
     await page.get_by_role("button", name="Cancel it").click()
     await expect(page.locator(".lead .badge")).to_have_text("cancelled")
+    await expect(page.get_by_role("region", name="Audit")).to_contain_text("execution.cancel")
 
 
 async def test_what_failed_is_run_again_as_a_new_execution(site: Site, dashboard: Dashboard) -> None:

@@ -1,10 +1,20 @@
 """What is seen is live, says so when it isn't, and follows the server's clock."""
 
 import re
+from contextlib import AsyncExitStack
 from datetime import timedelta
+from functools import partial
+from unittest.mock import AsyncMock
 
+import pytest
 from playwright.async_api import Browser, expect
 
+from mainspring.adapters.system.chance import SystemRandom
+from mainspring.errors import StoreUnavailable
+from mainspring.services.lookout import Lookout
+from mainspring.wiring.coordination import probes
+from mainspring.wiring.settings import Settings
+from servers.valkey import ValkeyServer
 from tests.browser.site import Site
 from tests.browser.window import Dashboard, window
 
@@ -27,6 +37,7 @@ async def test_a_lost_connection_is_said_and_resumed_without_a_gap(site: Site, d
     await site.start()
     await site.add("meanwhile", schedule="@daily")
     await expect(page.get_by_text("Live", exact=True)).to_be_visible(timeout=60_000)
+    await expect(page.get_by_text("Connected again. What was missed is shown.")).to_be_visible()
     await expect(page.locator("tbody .name")).to_have_text(["meanwhile", "before"])
     assert any(resumed)
 
@@ -59,10 +70,49 @@ async def test_many_events_are_taken_together(site: Site, dashboard: Dashboard) 
     assert len(asked) < 50
 
 
-async def test_the_store_s_illness_is_told(dashboard: Dashboard) -> None:
+async def test_the_store_s_illness_is_told(site: Site, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch) -> None:
     dashboard.expected = ["503", *BROKEN]
     page = await dashboard.open()
-    await expect(page.get_by_role("region", name="Health")).to_contain_text("answers")
-    await page.route("**/api/v1/health", lambda route: route.fulfill(status=503, json={"detail": "the disk is full"}))
-    await expect(page.get_by_role("region", name="Needs attention")).to_contain_text("The store is away.")
-    await expect(page.get_by_role("region", name="Needs attention")).to_contain_text("the disk is full")
+    health, attention = [page.get_by_role("region", name=name) for name in ("Health", "Needs attention")]
+    await expect(health).to_contain_text("answers")
+    full = AsyncMock(side_effect=StoreUnavailable("the disk is full"))
+    with monkeypatch.context() as ill:
+        for verb in ("now", "figures"):
+            ill.setattr(site.store.views, verb, full)
+        await dashboard.look()
+        await expect(attention).to_contain_text("The store is away.")
+        await expect(attention).to_contain_text("the disk is full")
+    await dashboard.look()
+    await expect(health).to_contain_text("answers")
+    await site.stop()
+    await dashboard.look()
+    await expect(attention).to_contain_text("The server can't be reached.")
+    await expect(health).to_contain_text("unknown")
+
+
+async def test_pipes_are_told_as_they_are_lost_and_come_back(
+    site: Site, dashboard: Dashboard, valkey_server: ValkeyServer
+) -> None:
+    page = await dashboard.open()
+    health, attention = [page.get_by_role("region", name=name) for name in ("Health", "Needs attention")]
+    await expect(health).to_contain_text("none: everything goes by the store")
+    shown = f"redis://127.0.0.1:{valkey_server.port}/0"
+    url = valkey_server.url()
+    async with AsyncExitStack() as closing:
+        [(probe, purposes)] = probes(Settings(signals=url, members=url), closing=closing)
+        lookout = Lookout(probe, site.clock, SystemRandom())
+        site.pipes += [partial(lookout.pipe, purpose) for purpose in purposes]
+        await lookout.step()
+        await dashboard.look()
+        await expect(health.get_by_text(shown)).to_have_count(2)
+        valkey_server.kill()
+        await lookout.step()
+        await dashboard.look()
+        await expect(health.get_by_role("listitem").filter(has_text="Wake-ups")).to_contain_text("lost")
+        await expect(attention).to_contain_text(f"Lead by {shown}: lost, the store serves meanwhile.")
+        await expect(attention).to_contain_text(f"{shown} doesn't answer")
+        valkey_server.start()
+        await lookout.step()
+        await dashboard.look()
+        await expect(health.get_by_text(shown)).to_have_count(2)
+        await expect(attention).not_to_contain_text("lost")

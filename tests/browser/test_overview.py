@@ -1,4 +1,5 @@
 import re
+from datetime import timedelta
 
 from playwright.async_api import Locator, Page, expect
 
@@ -16,6 +17,9 @@ async def test_an_empty_system_says_what_to_type_next(dashboard: Dashboard) -> N
 
 
 async def test_figures_charts_workers_and_what_comes_next_are_shown(site: Site, dashboard: Dashboard) -> None:
+    site.clock.shift = -timedelta(minutes=2)
+    await site.add("stuck", lane="gpu")
+    site.clock.shift = timedelta(0)
     await site.scheduler()
     await site.worker("worker-7", capacity=4)
     await site.add("hourly", schedule="@hourly")
@@ -30,6 +34,10 @@ async def test_figures_charts_workers_and_what_comes_next_are_shown(site: Site, 
     await expect(page.get_by_role("region", name="Fires next")).to_contain_text("hourly")
     await expect(page.get_by_role("region", name="Workers")).to_contain_text("0 of 4")
     await expect(page.get_by_role("region", name="Needs attention")).to_contain_text("1 dead letter")
+    await expect(page.get_by_role("region", name="Needs attention")).to_contain_text("1 execution overdue, up to 2 min")
+    reason = "stuck: None of 1 live worker serves the lane gpu."
+    await expect(page.get_by_role("region", name="Needs attention")).to_contain_text(reason)
+    await expect(page.get_by_role("img", name=re.compile("due and hadn't begun: lately 1, at most 1"))).to_be_visible()
     await expect(page.get_by_role("region", name="Latest executions")).to_contain_text("second")
 
 

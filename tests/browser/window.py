@@ -31,6 +31,10 @@ class Dashboard:
         await self.page.goto(f"{self.url}/dashboard/#{place}")
         return self.page
 
+    async def look(self) -> None:
+        """Ask for the figures now, as the page does every few seconds."""
+        await self.page.evaluate("async () => (await import('/dashboard/live.js')).readFigures()")
+
     async def overflow(self) -> int:
         """By how many pixels the page is wider than the window."""
         width = await self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")

@@ -21,6 +21,8 @@ export class Problem extends Error {
   constructor(status, document) {
     super(document.detail || document.title || `the server answered ${status}`);
     this.status = status;
+    /** @type {any} */
+    this.document = document;
     /** @type {string} */
     this.code = document.error ?? "unknown";
     /** @type {{field: string, detail: string}[]} */

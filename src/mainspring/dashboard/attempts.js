@@ -33,7 +33,7 @@ export function timelineOf(run, attempts, now) {
           style: { "flex-grow": Math.max(0.02, (to - from) / total) },
           title: `${text}: ${duration(to - from)}`,
         },
-        h("span", null, `${text} ${duration(to - from)}`),
+        h("span", null, `${text} · ${duration(to - from)}`),
       ),
     ),
   );

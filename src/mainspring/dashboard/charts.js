@@ -7,6 +7,7 @@ import { h, s } from "./dom.js";
 const SIZE = 100;
 /** Steps without a value that a line still spans. */
 const LONGEST_BRIDGE = 5;
+const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 /**
  * @typedef {{name: string, class: string, values: (number | null)[]}} Series
@@ -90,6 +91,7 @@ export function sparkline(values, label) {
       role: "img",
       "aria-label": label,
     },
+    s("path", { class: "axis", d: `M0 ${SIZE}h${SIZE}` }),
     s("path", { class: "fill failed", d }),
   );
 }
@@ -193,15 +195,29 @@ export function calendar(days, label) {
     h("span", { class: "blank", key: `blank ${index}` }),
   );
   return h(
-    "div",
-    { class: "calendar", role: "img", "aria-label": label },
-    blank,
-    days.map((day) =>
-      h("span", {
-        key: day.day,
-        class: `${kind(day)} level${day.amount === 0 ? 0 : Math.ceil((Math.log(day.amount + 1) / Math.log(most + 1)) * 4)}`,
-        title: day.label,
-      }),
+    "figure",
+    { class: "chart" },
+    h(
+      "div",
+      { class: "calendar", role: "img", "aria-label": label },
+      WEEKDAYS.map((name) => h("span", { class: "weekday", key: `weekday ${name}` }, name)),
+      blank,
+      days.map((day) =>
+        h("span", {
+          key: day.day,
+          class: `${kind(day)} level${day.amount === 0 ? 0 : Math.ceil((Math.log(day.amount + 1) / Math.log(most + 1)) * 4)}`,
+          title: day.label,
+        }),
+      ),
+    ),
+    h(
+      "figcaption",
+      null,
+      h(
+        "ul",
+        { class: "legend" },
+        ["completed", "failed", "coming"].map((each) => h("li", { class: each }, each === "coming" ? "to come" : each)),
+      ),
     ),
   );
 }

@@ -164,7 +164,7 @@ function refreshNode(old, wanted) {
     if (old.nodeValue !== wanted.nodeValue) old.nodeValue = wanted.nodeValue;
     return;
   }
-  listen(old, listeners.get(wanted) ?? {});
+  if (listeners.has(wanted) || listeners.has(old)) listen(old, listeners.get(wanted) ?? {});
   if (kept.has(old)) return;
   refreshAttributes(old, wanted);
   refreshChildren(old, [...wanted.childNodes]);

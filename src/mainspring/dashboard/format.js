@@ -10,6 +10,22 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
+/** @type {Intl.DateTimeFormatOptions} */
+const WHOLE = {
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+  timeZoneName: "short",
+};
+
+/** As many as there are ways to write a time, in the few time zones that somebody looks at. @type {Map<string, Intl.DateTimeFormat>} */
+const formatters = new Map();
+
 /** @param {number | null | undefined} value */
 export const number = (value) => (value === null || value === undefined ? "–" : NUMBER.format(value));
 
@@ -89,18 +105,7 @@ function largest(ms) {
  * @param {string} [timeZone]
  */
 export function absolute(instant, timeZone = zone()) {
-  return new Intl.DateTimeFormat("en-GB", {
-    timeZone,
-    weekday: "short",
-    day: "numeric",
-    month: "short",
-    year: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-    hourCycle: "h23",
-    timeZoneName: "short",
-  }).format(new Date(instant));
+  return formatter({ ...WHOLE, timeZone }).format(new Date(instant));
 }
 
 /**
@@ -108,7 +113,7 @@ export function absolute(instant, timeZone = zone()) {
  * @param {{seconds?: boolean, day?: boolean}} [parts]
  */
 export function clockTime(instant, { seconds = false, day = false } = {}) {
-  return new Intl.DateTimeFormat("en-GB", {
+  return formatter({
     timeZone: zone(),
     ...(day ? { day: "numeric", month: "short" } : {}),
     hour: "2-digit",
@@ -116,6 +121,25 @@ export function clockTime(instant, { seconds = false, day = false } = {}) {
     ...(seconds ? { second: "2-digit" } : {}),
     hourCycle: "h23",
   }).format(new Date(instant));
+}
+
+/**
+ * The day of a moment, as 2030-01-31.
+ * @param {number} time
+ */
+export const dayOf = (time) =>
+  formatter({ timeZone: zone(), year: "numeric", month: "2-digit", day: "2-digit" }, "en-CA").format(time);
+
+/**
+ * To make one takes far longer than to use it, and hundreds of times are written each second.
+ * @param {Intl.DateTimeFormatOptions} options
+ * @param {string} [locale]
+ */
+function formatter(options, locale = "en-GB") {
+  const name = locale + JSON.stringify(options);
+  const known = formatters.get(name) ?? new Intl.DateTimeFormat(locale, options);
+  formatters.set(name, known);
+  return known;
 }
 
 /**

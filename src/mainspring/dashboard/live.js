@@ -6,32 +6,36 @@
  * @import { Changes, Health, Metrics, Worker } from "./types.js"
  */
 
-import { get } from "./api.js";
+import { Problem, get } from "./api.js";
 import * as clock from "./clock.js";
 import { EventStream } from "./stream.js";
+import { Totals } from "./totals.js";
 
 const TOLD_EVERY_MS = 300;
 const FIGURES_EVERY_MS = 3000;
-const MOST_SAMPLES = 1300;
+/** Beyond this, changes aren't told one by one: while nobody looks, they would be kept for as long as that lasts. */
+const MOST_PENDING = 1000;
 
 /** @typedef {import("./stream.js").State} State */
-/** @typedef {{at: number, completed: number, failed: number, other: number}} Sample */
 
 export const state = {
   /** @type {Health | null} */ health: null,
+  /** Why nothing is known of the health; empty if it is, or wasn't asked for yet. */
+  silence: "",
   /** @type {Metrics | null} */ metrics: null,
   /** @type {Worker[] | null} */ workers: null,
   /** @type {State} */ connection: "connecting",
   /** When the connection was lost. */
   lostAt: 0,
-  /** Exact totals as time went by since the dashboard was opened. @type {Sample[]} */
-  samples: [],
+  totals: new Totals(),
 };
 
 /** @type {Set<(changes: Changes) => void>} */
 const changeListeners = new Set();
 /** @type {Set<() => void>} */
 const figureListeners = new Set();
+/** @type {Set<() => void>} */
+const returnListeners = new Set();
 
 let pending = nothing();
 let reading = false;
@@ -59,6 +63,12 @@ export function onFigures(listener) {
   figureListeners.add(listener);
   return () => void figureListeners.delete(listener);
 }
+
+/**
+ * Hear when a lost connection is back.
+ * @param {() => void} listener
+ */
+export const onReturn = (listener) => void returnListeners.add(listener);
 
 /** Begin; again after a new key. */
 export function start() {
@@ -89,33 +99,39 @@ document.addEventListener("visibilitychange", () => {
 export async function readFigures() {
   if (reading) return;
   reading = true;
-  try {
-    const sent = performance.now();
-    const health = get("health").catch((problem) => /** @type {Health} */ (unwell(problem)));
-    const [metrics, workers] = await Promise.all([get("metrics"), get("workers")]);
-    state.metrics = metrics;
-    state.workers = workers.items;
-    remember(metrics);
-    state.health = await health;
-    if (state.health?.database.time) clock.observe(state.health.database.time, sent, performance.now());
-  } catch {
-    state.health = unwell(new Error("The server can't be reached."));
-  }
+  await Promise.all([readHealth(), readNumbers()]);
   reading = false;
   for (const listener of figureListeners) listener();
 }
 
-/**
- * @param {Error} problem
- * @returns {Health}
- */
-const unwell = (problem) => ({ status: "unhealthy", database: { status: "down", detail: problem.message } });
+async function readHealth() {
+  const sent = performance.now();
+  try {
+    state.health = await get("health");
+    state.silence = "";
+    if (state.health?.database.time) clock.observe(state.health.database.time, sent, performance.now());
+  } catch (problem) {
+    // Without its store a server is unwell, and says so in the same words.
+    state.health = problem instanceof Problem && problem.document.database ? problem.document : null;
+    state.silence = state.health === null && problem instanceof Error ? problem.message : "";
+  }
+}
+
+async function readNumbers() {
+  try {
+    const [metrics, workers] = await Promise.all([get("metrics"), get("workers")]);
+    state.metrics = metrics;
+    state.workers = workers.items;
+    remember(metrics);
+  } catch {
+    // What was known last is shown; why there is no news, the health says.
+  }
+}
 
 /** @param {Metrics} metrics */
 function remember({ totals }) {
   const other = totals.cancelled + totals.skipped;
-  state.samples.push({ at: clock.now(), completed: totals.completed, failed: totals.failed, other });
-  if (state.samples.length > MOST_SAMPLES) state.samples.shift();
+  state.totals.add({ at: clock.now(), completed: totals.completed, failed: totals.failed, other });
 }
 
 /** @param {State} connection */
@@ -128,6 +144,7 @@ function follow(connection) {
     pending.everything = true;
     tellSoon();
     void readFigures();
+    for (const listener of returnListeners) listener();
   }
   for (const listener of figureListeners) listener();
 }
@@ -137,11 +154,25 @@ function follow(connection) {
  * @param {any} data
  */
 function take(type, data) {
-  if (type === "run") pending.runs.set(data.id, data);
-  else if (type === "job") pending.jobs.set(data.id, data);
+  if (type === "run") note(pending.runs, data);
+  else if (type === "job") note(pending.jobs, data);
   else if (type === "worker") pending.workers = true;
   else if (type === "counts" || type === "reset") pending.everything = true;
   tellSoon();
+}
+
+/**
+ * @template {{id: string}} Item
+ * @param {Map<string, Item>} changed
+ * @param {Item} item
+ */
+function note(changed, item) {
+  // Once everything is to be read again, one change more says nothing.
+  if (pending.everything) return;
+  changed.set(item.id, item);
+  if (pending.runs.size + pending.jobs.size > MOST_PENDING) {
+    pending = { ...nothing(), workers: pending.workers, everything: true };
+  }
 }
 
 function tellSoon() {

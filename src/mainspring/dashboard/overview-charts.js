@@ -15,7 +15,7 @@ import { counted } from "./throughput.js";
 /** @param {Timeline | null} timeline */
 export function tiles(timeline) {
   const { metrics } = live.state;
-  const ended = timeline ? counted(timeline, live.state.samples) : null;
+  const ended = timeline ? counted(timeline, live.state.totals) : null;
   const completed = ended?.completed.reduce((total, each) => total + each, 0);
   const failed = ended?.failed.reduce((total, each) => total + each, 0);
   const decided = (completed ?? 0) + (failed ?? 0);
@@ -23,7 +23,12 @@ export function tiles(timeline) {
   return h(
     "dl",
     { class: "tiles" },
-    tile("Waiting", number(metrics?.waiting ?? metrics?.totals.live), href(["executions"], { status: "PENDING" })),
+    tile(
+      "Waiting",
+      number(metrics?.waiting ?? metrics?.totals.live),
+      href(["executions"], { status: "PENDING" }),
+      "due or scheduled",
+    ),
     tile(
       "Running",
       number(metrics?.running ?? metrics?.executing),
@@ -61,7 +66,7 @@ const tile = (name, value, target, note = "", kind = "") =>
 export function chartCards(timeline) {
   const day = timeline.step_ms * timeline.items.length > 12 * 3_600_000;
   const times = timeline.items.map(({ at }) => clockTime(at, { seconds: timeline.step_ms < 60_000, day }));
-  const ended = counted(timeline, live.state.samples);
+  const ended = counted(timeline, live.state.totals);
   const each = duration(timeline.step_ms);
   const total = ended.completed.reduce((sum, value) => sum + value, 0);
   const throughput = bars({
@@ -78,7 +83,8 @@ export function chartCards(timeline) {
   return h(
     "div",
     { class: "charts" },
-    section("Throughput", throughput, { note: `per ${each}`, class: "wide" }),
+    section("Throughput", throughput, { note: `per ${each}` }),
+    section("Waiting", backlog(timeline, times), { note: "due, not begun" }),
     section("Lateness", spread(timeline, times, "lateness_ms", "Time from when an execution was due until it began"), {
       note: "due until begun",
     }),
@@ -86,6 +92,21 @@ export function chartCards(timeline) {
       note: "last attempts",
     }),
   );
+}
+
+/**
+ * @param {Timeline} timeline
+ * @param {string[]} times
+ */
+function backlog(timeline, times) {
+  const known = Date.parse(timeline.since);
+  const values = timeline.items.map(({ at, waiting }) => (Date.parse(at) < known && !timeline.complete ? null : waiting));
+  return lines({
+    label: `Executions that were due and hadn't begun: lately ${number(values.at(-1) ?? 0)}, at most ${number(Math.max(0, ...values.map((value) => value ?? 0)))}.`,
+    times,
+    format: compact,
+    series: [{ name: "waiting", class: "backlog", values }],
+  });
 }
 
 /**

@@ -164,6 +164,13 @@ export const slots = ({ executing, capacity }) =>
     h("span", null, `${executing} of ${capacity}`),
   );
 
+/** Whether a worker takes work. @param {import("./types.js").Worker} worker */
+export function workerState({ status, executing }) {
+  if (status === "active") return h("span", { class: "light good" }, "active");
+  if (status === "drained") return h("span", { class: "light" }, "drained");
+  return h("span", { class: "light warn" }, `draining, ${executing} left`);
+}
+
 /**
  * @param {{columns: string[], rows: Child[], label: string, class?: string}} options columns that begin with . have no title to see
  */

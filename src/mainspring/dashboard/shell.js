@@ -9,7 +9,7 @@ import { icon } from "./icons.js";
 import * as live from "./live.js";
 import { zone } from "./preferences.js";
 import { href } from "./router.js";
-import { toasts } from "./toast.js";
+import { tell, toasts } from "./toast.js";
 
 const PLACES = [
   { name: "Overview", path: /** @type {string[]} */ ([]), picture: "overview" },
@@ -54,6 +54,7 @@ export class Shell {
     refresh(this.#navigation, brand(), this.#toggle, this.#list, this.#status);
     this.elements = [skip, this.#navigation, h("div", { class: "frame" }, this.#banner, this.outlet), toasts];
     live.onFigures(() => this.#refresh());
+    live.onReturn(() => tell("Connected again. What was missed is shown."));
     setInterval(() => this.#refreshStatus(), 1000);
     this.#navigation.addEventListener("keydown", (event) => event.key === "Escape" && this.#open(false));
     this.#refresh();

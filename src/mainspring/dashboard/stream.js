@@ -17,6 +17,7 @@ export class EventStream {
   #wait = 2000;
   #failures = 0;
   #stopped = false;
+  #ended = new AbortController();
   #controller = new AbortController();
   /** @type {(() => void) | null} */
   #hurry = null;
@@ -28,7 +29,7 @@ export class EventStream {
   constructor(onEvent, onState) {
     this.onEvent = onEvent;
     this.onState = onState;
-    globalThis.addEventListener("online", () => this.hurry());
+    globalThis.addEventListener("online", () => this.hurry(), { signal: this.#ended.signal });
   }
 
   /** Listen until `stop`, and come back after every break. */
@@ -49,6 +50,7 @@ export class EventStream {
 
   stop() {
     this.#stopped = true;
+    this.#ended.abort();
     this.#controller.abort();
     this.hurry();
   }

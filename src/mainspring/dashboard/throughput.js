@@ -9,14 +9,15 @@
 
 /**
  * @param {Timeline} timeline
- * @param {import("./live.js").Sample[]} samples
+ * @param {import("./totals.js").Totals} totals
  */
-export function counted(timeline, samples) {
+export function counted(timeline, totals) {
   const { items, step_ms: step, complete } = timeline;
   const completed = items.map(({ by_status }) => by_status.COMPLETED);
   const failed = items.map(({ by_status }) => by_status.FAILED);
   const other = items.map(({ by_status }) => by_status.CANCELLED + by_status.SKIPPED);
   if (complete) return { completed, failed, other, covered: 0 };
+  const samples = totals.of(step);
   const since = Date.parse(timeline.since);
   const known = samples.length > 0 ? Math.min(since, samples[0].at) : since;
   items.forEach(({ at }, index) => {

@@ -1,27 +1,36 @@
 /**
  * What is stuck, and why: found in what the API tells, most serious first.
  *
- * @import { Execution } from "./types.js"
+ * @import { Execution, Handler, Job } from "./types.js"
  */
 
+import { get } from "./api.js";
 import { duration, plural } from "./format.js";
+import { explain } from "./gates.js";
+import { purposeOf } from "./health.js";
 import { href } from "./router.js";
 
 const OVERDUE_MS = 30_000;
 const SKEW_MS = 1000;
 const SILENT_MS = 12_000;
 
+/** The most that is looked at. */
+export const MOST_LOOKED_AT = 100;
+
+/** @typedef {{count: number, oldest: Execution, job: Job | null, handlers: Handler[]}} Stuck */
 /** @typedef {{key: string, text: string, advice?: string, target?: string, severity: "bad" | "warn"}} Trouble */
 
 /**
  * @param {typeof import("./live.js").state} state
- * @param {Execution[]} waiting
+ * @param {Stuck | null} stuck
  * @param {number} now
  * @returns {Trouble[]}
  */
-export function troubles({ health, metrics, workers }, waiting, now) {
+export function troubles(state, stuck, now) {
+  const { health, silence, metrics, workers } = state;
   /** @type {Trouble[]} */
   const found = [];
+  if (silence) found.push({ key: "silence", severity: "bad", text: silence, advice: "What you see may be old." });
   if (health?.status === "unhealthy") {
     found.push({ key: "store", severity: "bad", text: "The store is away.", advice: health.database.detail ?? "" });
   }
@@ -50,8 +59,16 @@ export function troubles({ health, metrics, workers }, waiting, now) {
       advice: "Start one: mainspring scheduler",
     });
   }
-  const overdue = waiting.filter(({ scheduled_at }) => now - Date.parse(scheduled_at) > OVERDUE_MS);
-  if (overdue.length > 0) found.push(stuck(overdue, now, metrics));
+  for (const pipe of health?.pipes ?? []) {
+    if (pipe.status === "up") continue;
+    found.push({
+      key: `pipe ${pipe.purpose}`,
+      severity: "warn",
+      text: `${purposeOf(pipe)} by ${pipe.url}: lost, the store serves meanwhile.`,
+      advice: pipe.detail ?? "",
+    });
+  }
+  if (stuck !== null) found.push(overdue(state, stuck, now));
   if (metrics?.dead_letters) {
     const text = `${plural(metrics.dead_letters, "dead letter")} waiting for a decision.`;
     found.push({ key: "dead", severity: "warn", text, target: href(["dead-letters"]) });
@@ -78,19 +95,34 @@ export function troubles({ health, metrics, workers }, waiting, now) {
 }
 
 /**
- * @param {Execution[]} overdue
+ * Those that should have begun long ago, and what is to be known of the oldest; null if there are none.
+ * @param {Execution[]} waiting
  * @param {number} now
- * @param {{capacity: number, executing: number} | null} metrics
+ * @returns {Promise<Stuck | null>}
+ */
+export async function findStuck(waiting, now) {
+  const late = waiting.filter(({ scheduled_at }) => now - Date.parse(scheduled_at) > OVERDUE_MS);
+  if (late.length === 0) return null;
+  const oldest = late.reduce((a, b) => (Date.parse(b.scheduled_at) < Date.parse(a.scheduled_at) ? b : a));
+  const [job, handlers] = await Promise.all([get(`jobs/${oldest.job_id}`).catch(() => null), get("handlers")]);
+  return { count: late.length, oldest, job, handlers: handlers.items };
+}
+
+/**
+ * @param {typeof import("./live.js").state} state
+ * @param {Stuck} stuck
+ * @param {number} now
  * @returns {Trouble}
  */
-function stuck(overdue, now, metrics) {
-  const oldest = Math.min(...overdue.map(({ scheduled_at }) => Date.parse(scheduled_at)));
-  const full = metrics !== null && metrics.capacity > 0 && metrics.executing >= metrics.capacity;
+function overdue({ metrics, workers }, { count, oldest, job, handlers }, now) {
+  const amount = `${plural(count, "execution")}${count === MOST_LOOKED_AT ? " or more" : ""}`;
+  const late = duration(now - Date.parse(oldest.scheduled_at));
+  const advice = job ? explain({ job, execution: oldest, workers, handlers, metrics, now }).verdict : "";
   return {
     key: "overdue",
-    severity: full ? "warn" : "bad",
-    text: `${plural(overdue.length, "execution")}${overdue.length === 100 ? " or more" : ""} overdue, up to ${duration(now - oldest)}.`,
-    advice: full ? "All slots are busy: add workers or slots." : "Open one to see what holds it.",
-    target: href(["executions"], { status: "PENDING" }),
+    severity: "bad",
+    text: `${amount} overdue, up to ${late}.`,
+    advice: advice && `${job?.name || job?.handler}: ${advice}`,
+    target: count === 1 ? href(["executions", oldest.id]) : href(["executions"], { status: "PENDING" }),
   };
 }

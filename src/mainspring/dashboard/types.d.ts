@@ -93,12 +93,22 @@ export interface Handler {
     builtin: boolean;
 }
 
+/** What stands beside the store. */
+export interface Pipe {
+    purpose: string;
+    url: string;
+    status: "up" | "down";
+    since: string;
+    detail?: string | null;
+}
+
 export interface Health {
     status: "healthy" | "unhealthy";
     database: { status: "up" | "down"; time?: string | null; detail?: string | null };
     queue?: { status: string; live: number; running: number | null; dead_letters: number | null } | null;
     workers?: number | null;
     schedulers?: number | null;
+    pipes?: Pipe[] | null;
 }
 
 export interface Totals {
@@ -136,7 +146,13 @@ export interface Timeline {
     until: string;
     complete: boolean;
     step_ms: number;
-    items: { at: string; by_status: Record<string, number>; lateness_ms: Spread; duration_ms: Spread }[];
+    items: {
+        at: string;
+        waiting: number;
+        by_status: Record<string, number>;
+        lateness_ms: Spread;
+        duration_ms: Spread;
+    }[];
 }
 
 export interface Statistics {
@@ -188,8 +204,8 @@ export interface AuditEntry {
     action: string;
     subject: string;
     job_id: string | null;
-    before: unknown;
-    after: unknown;
+    before: any;
+    after: any;
     digest: string | null;
 }
 

@@ -144,7 +144,12 @@ function groupCard(group, reload) {
           h("span", { class: "faint" }, ` · ${fingerprint.slice(0, 12)}`),
         ),
       ),
-      h("div", { class: "group-count" }, h("strong", null, number(letters.length)), byHour(letters)),
+      h(
+        "div",
+        { class: "group-count" },
+        h("strong", null, number(letters.length)),
+        h("div", { class: "trend" }, byHour(letters), h("span", { class: "faint" }, "last 24 hours")),
+      ),
       h(
         "div",
         { class: "actions" },

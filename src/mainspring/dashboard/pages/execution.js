@@ -1,7 +1,7 @@
 /**
  * One execution: how its attempts went, what it printed and returned, what went wrong, and what holds it.
  *
- * @import { Attempt, Execution, Handler, Job, Page, Screen } from "../types.js"
+ * @import { Attempt, AuditEntry, Execution, Handler, Job, Page, Screen } from "../types.js"
  */
 
 import * as actions from "../actions.js";
@@ -29,6 +29,7 @@ import {
 import { traceLink } from "../preferences.js";
 import { href } from "../router.js";
 import { timelineOf } from "../attempts.js";
+import { auditList } from "./audit.js";
 import { why } from "../why.js";
 
 /** @param {string} id @returns {Screen} */
@@ -42,6 +43,10 @@ export function executionPage(id) {
   let attempts = [];
   /** @type {Job | null} */
   let job = null;
+  /** As its job has it. @type {string | undefined} */
+  let payload;
+  /** Null until it was asked for. @type {AuditEntry[] | null} */
+  let trail = null;
   /** @type {Handler[] | null} */
   let handlers = null;
   /** @type {unknown} */
@@ -53,7 +58,11 @@ export function executionPage(id) {
       run = /** @type {Execution} */ (shown.value);
       raw = shown.raw;
       attempts = tries.items;
-      job ??= await get(`jobs/${run.job_id}`).catch(() => null);
+      if (job === null) {
+        const found = await getVerbatim(`jobs/${run.job_id}`).catch(() => null);
+        job = found?.value ?? null;
+        payload = found?.raw.get("payload");
+      }
       handlers ??= await get("handlers").then(
         (/** @type {Page<Handler>} */ { items }) => items,
         () => null,
@@ -63,10 +72,18 @@ export function executionPage(id) {
       problem = error;
     }
     draw();
+    if (trail === null) rest.call();
   }, 500);
+  const rest = paced(async () => {
+    if (run === null) return;
+    trail = await trailOf(run);
+    draw();
+  }, 5000);
   const stops = [
     live.onFigures(() => draw()),
-    live.onChanges((changes) => (changes.everything || changes.runs.has(id)) && load.call()),
+    live.onChanges((changes) => {
+      if (changes.everything || changes.runs.has(id)) [load, rest].forEach((each) => each.call());
+    }),
   ];
   // Events don't tell what a run prints: while it runs, it is asked for.
   const timer = setInterval(() => {
@@ -111,9 +128,11 @@ export function executionPage(id) {
           run.error ? section("Error", verbatim(run.error, { label: "Error", kind: "bad" })) : null,
           section("Output", output(run), { note: run.status === "RUNNING" ? "follows as it is printed" : null }),
           section("Result", json(raw.get("result"), "Result")),
+          job ? section("Payload", json(payload, "Payload"), { note: "as its job has it now" }) : null,
         ),
         section("Details", details(run, job)),
       ),
+      trail?.length ? section("Audit", auditList(trail, { within: true })) : null,
     );
     follow(element);
   }
@@ -127,8 +146,24 @@ export function executionPage(id) {
       clearInterval(timer);
       for (const stop of stops) stop();
       load.end();
+      rest.end();
     },
   };
+}
+
+/**
+ * Who did something to it, or made it; nothing for those who may not read the audit.
+ * @param {Execution} run
+ * @returns {Promise<AuditEntry[]>}
+ */
+async function trailOf({ id, job_id }) {
+  try {
+    /** @type {Page<AuditEntry>} */
+    const { items } = await get("audit", { job_id, limit: 100 });
+    return items.filter(({ subject, after }) => subject === `run:${id}` || after?.execution === id);
+  } catch {
+    return [];
+  }
 }
 
 /** @param {Execution | null} run */
@@ -210,7 +245,7 @@ function attemptTable(attempts) {
       h(
         "tr",
         { key: `${each.attempt} ${each.token}` },
-        h("td", { class: "main" }, number(each.attempt)),
+        h("td", { class: "main", "data-name": "Attempt" }, number(each.attempt)),
         h(
           "td",
           null,

@@ -130,7 +130,7 @@ export function jobPage(id) {
           { class: "column" },
           section("Payload", json(raw.get("payload"), "Payload")),
           isRecurring(job) && history
-            ? section("Calendar", days(history.timeline, history.coming, calendar), {
+            ? section("Calendar", days(history.timeline, history.coming, COMING, calendar), {
                 note: `${WINDOW_DAYS} days back, and what is to come`,
               })
             : null,

@@ -8,6 +8,7 @@ import { collect, get } from "../api.js";
 import * as clock from "../clock.js";
 import { h, refresh } from "../dom.js";
 import { ago, until } from "../format.js";
+import { healthList } from "../health.js";
 import * as live from "../live.js";
 import {
   badge,
@@ -21,19 +22,18 @@ import {
   paced,
   section,
   slots,
+  workerState,
 } from "../parts.js";
 import { knownNames, nameExecutions } from "../names.js";
 import { chartCards, tiles } from "../overview-charts.js";
+import { RANGES } from "../ranges.js";
 import { href } from "../router.js";
-import { troubles } from "../troubles.js";
+import { MOST_LOOKED_AT, findStuck, troubles } from "../troubles.js";
 
-const RANGES = [
-  { name: "15 minutes", window: "15m", steps: 60, every: 5000 },
-  { name: "1 hour", window: "1h", steps: 60, every: 10_000 },
-  { name: "24 hours", window: "24h", steps: 96, every: 60_000 },
-];
 /** Where there is too much to be counted, what is seen meanwhile fills in, and the server is spared. */
 const COSTLY_EVERY_MS = 30_000;
+/** What is stuck makes no events. */
+const LISTS_EVERY_MS = 10_000;
 const LOOKED_AT = 300;
 const SHOWN_NEXT = 7;
 const SHOWN_RECENT = 9;
@@ -50,12 +50,13 @@ export function overviewPage(first) {
   let next = null;
   /** @type {Execution[] | null} */
   let recent = null;
-  /** @type {Execution[]} */
-  let waiting = [];
+  /** @type {import("../troubles.js").Stuck | null} */
+  let stuck = null;
   /** @type {unknown} */
   let problem = null;
 
   let asked = 0;
+  let listed = 0;
 
   const charts = paced(async () => {
     asked = performance.now();
@@ -69,25 +70,40 @@ export function overviewPage(first) {
   }, 2000);
 
   const lists = paced(async () => {
-    try {
-      const [scheduled, executions, pending] = await Promise.all([
-        collect("jobs", { status: "SCHEDULED" }, LOOKED_AT),
-        get("executions", { limit: SHOWN_RECENT }),
-        get("executions", { status: "PENDING", limit: 100 }),
-      ]);
-      next = soonest(/** @type {Job[]} */ (scheduled.items));
-      recent = executions.items;
-      waiting = pending.items;
-      await nameExecutions(recent ?? []);
-    } catch (error) {
-      problem = error;
-    }
+    listed = performance.now();
+    const first = recent === null;
+    const read = async (/** @type {() => Promise<void>} */ part) => {
+      try {
+        await part();
+      } catch (error) {
+        problem = error;
+      }
+      // Whoever comes sees each list as soon as it is there; later all are drawn at once.
+      if (first) draw();
+    };
+    await Promise.all([readNext, readRecent, readStuck].map(read));
     draw();
   }, 1500);
 
+  const readNext = async () => {
+    const { items } = await collect("jobs", { status: "SCHEDULED" }, LOOKED_AT);
+    next = soonest(/** @type {Job[]} */ (items));
+  };
+  const readRecent = async () => {
+    const { items } = await get("executions", { limit: SHOWN_RECENT });
+    await nameExecutions(items);
+    recent = items;
+  };
+  const readStuck = async () => {
+    const { items } = await get("executions", { status: "PENDING", limit: MOST_LOOKED_AT });
+    stuck = await findStuck(items, clock.now());
+  };
+
   const timer = setInterval(() => {
     const every = timeline?.complete === false ? Math.max(range.every, COSTLY_EVERY_MS) : range.every;
-    if (!document.hidden && performance.now() - asked >= every) charts.call();
+    if (document.hidden) return;
+    if (performance.now() - asked >= every) charts.call();
+    if (performance.now() - listed >= LISTS_EVERY_MS) lists.call();
   }, 1000);
   const stops = [live.onFigures(draw), live.onChanges(() => lists.call())];
   const again = () => [charts, lists].forEach((each) => each.call());
@@ -113,9 +129,9 @@ export function overviewPage(first) {
         h(
           "div",
           { class: "column" },
-          section("Needs attention", troubleList(troubles(live.state, waiting, clock.now()))),
+          section("Needs attention", troubleList(troubles(live.state, stuck, clock.now()))),
           section("Workers", workerList(), { actions: h("a", { href: href(["workers"]) }, "All workers") }),
-          section("Health", health()),
+          section("Health", healthList()),
         ),
       ),
     );
@@ -144,7 +160,7 @@ export function overviewPage(first) {
 /** @param {Route} route */
 const rangeOf = ({ query }) => RANGES.find(({ window }) => window === query.range) ?? RANGES[0];
 
-/** @param {typeof RANGES[number]} range */
+/** @param {import("../ranges.js").Range} range */
 const rangeLinks = (range) =>
   h(
     "nav",
@@ -244,39 +260,9 @@ function workerList() {
           "li",
           { key: String(worker.session) },
           h("span", { class: "name" }, worker.id),
-          slots(worker),
+          worker.status === "active" ? slots(worker) : workerState(worker),
           ago(worker.last_heartbeat),
         ),
       ),
   );
 }
-
-function health() {
-  const { health: told, metrics, connection, workers } = live.state;
-  const store = told?.database;
-  return h(
-    "ul",
-    { class: "rows health" },
-    light("Store", store ? store.status === "up" : null, store?.detail ?? (store ? "answers" : "")),
-    light("Schedulers", metrics ? metrics.schedulers > 0 : null, metrics ? `${metrics.schedulers} alive` : ""),
-    light("Workers", workers ? workers.length > 0 : null, workers ? `${workers.length} alive` : ""),
-    light(
-      "Events",
-      connection === "connecting" ? null : connection === "live",
-      { live: "live", lost: "connection lost", connecting: "connecting" }[connection],
-    ),
-  );
-}
-
-/**
- * @param {string} name
- * @param {boolean | null} good
- * @param {string} text
- */
-const light = (name, good, text) =>
-  h(
-    "li",
-    null,
-    h("span", { class: "name" }, name),
-    h("span", { class: `light ${good === null ? "" : good ? "good" : "bad"}` }, text),
-  );

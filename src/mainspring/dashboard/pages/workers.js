@@ -9,7 +9,7 @@ import { get } from "../api.js";
 import { h, refresh } from "../dom.js";
 import { ago, duration, plural } from "../format.js";
 import * as live from "../live.js";
-import { button, command, empty, heading, loading, section, slots, table } from "../parts.js";
+import { button, command, empty, heading, loading, section, slots, table, workerState } from "../parts.js";
 import { href } from "../router.js";
 
 const SKEW_MS = 1000;
@@ -74,7 +74,7 @@ const list = (workers) =>
           h("a", { class: "name", href: href(["executions"], { worker: worker.id }) }, worker.id),
           h("span", { class: "sub" }, `${worker.host} · process ${worker.pid} · session ${worker.session}`),
         ),
-        h("td", { "data-name": "State" }, stateOf(worker)),
+        h("td", { "data-name": "State" }, workerState(worker)),
         h("td", { "data-name": "Slots in use" }, slots(worker)),
         h("td", { "data-name": "Lanes" }, worker.lanes.join(", ")),
         h("td", { "data-name": "Last heartbeat" }, ago(worker.last_heartbeat)),
@@ -96,13 +96,6 @@ const list = (workers) =>
       ),
     ),
   });
-
-/** @param {Worker} worker */
-function stateOf({ status, executing }) {
-  if (status === "active") return h("span", { class: "light good" }, "active");
-  if (status === "drained") return h("span", { class: "light" }, "drained");
-  return h("span", { class: "light warn" }, `draining, ${executing} left`);
-}
 
 /**
  * Its process goes on either way: a process is ended where it runs.

@@ -1,0 +1,96 @@
+"""However long the dashboard stays open, and whether anybody looks or not, it keeps no more than it shows."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from playwright.async_api import CDPSession, Page, expect
+
+from tests.browser.window import Dashboard
+
+EVENTS = 4500
+TAKEN_TOGETHER = 900
+# Far less than one object for each event, and more than what a page that lives needs now and then.
+SPARE = EVENTS // 5
+HOURS = 48
+STREAMED = """
+const real = globalThis.fetch;
+globalThis.fetch = (address, options) => {
+    if (!String(address).endsWith('/api/v1/events')) return real(address, options);
+    const body = new ReadableStream({ start: (stream) => { globalThis.events = stream; } });
+    return Promise.resolve(new Response(body));
+};
+Object.defineProperty(document, 'hidden', { get: () => globalThis.away === true });
+"""
+TAKEN = """
+async (blocks) => {
+    globalThis.events.enqueue(new TextEncoder().encode(blocks));
+    const { onChanges } = await import('/dashboard/live.js');
+    if (!document.hidden) await new Promise((told) => { const stop = onChanges(() => { stop(); told(); }); });
+}
+"""
+SEEN = """
+async (hours) => {
+    const { Totals } = await import('/dashboard/totals.js');
+    const { RANGES } = await import('/dashboard/ranges.js');
+    const totals = new Totals();
+    const kept = [];
+    for (let hour = 0; hour < hours; hour += 1) {
+        for (let at = hour * 3600e3; at < (hour + 1) * 3600e3; at += 3000) {
+            totals.add({ at, completed: at, failed: 0, other: 0 });
+        }
+        kept.push(RANGES.map(({ step }) => totals.of(step).length));
+    }
+    return kept;
+}
+"""
+
+
+async def test_what_events_told_is_forgotten_whether_somebody_looks_or_not(dashboard: Dashboard) -> None:
+    page = dashboard.page
+    await page.add_init_script(STREAMED)
+    await dashboard.open()
+    await expect(page.get_by_text("Live", exact=True)).to_be_visible()
+    below = await page.context.new_cdp_session(page)
+    for away in (False, True):
+        await page.evaluate("away => { globalThis.away = away; }", away)
+        kept = []
+        for beginning in (0, EVENTS):
+            await pour(page, beginning)
+            kept.append(await living(below))
+        assert kept[1] - kept[0] < SPARE, f"{kept} objects, away: {away}"
+
+
+async def test_totals_that_were_seen_are_as_many_as_the_charts_show(dashboard: Dashboard) -> None:
+    page = await dashboard.open()
+    kept: Sequence[Sequence[int]] = await page.evaluate(SEEN, HOURS)
+    assert kept[-1] == kept[-2]
+    assert max(kept[-1]) < 200
+
+
+async def pour(page: Page, beginning: int) -> None:
+    """As many events again, each of another job."""
+    for first in range(beginning, beginning + EVENTS, TAKEN_TOGETHER):
+        await page.evaluate(TAKEN, "".join(map(block, range(first, first + TAKEN_TOGETHER))))
+
+
+def block(number: int) -> str:
+    told: Mapping[str, Any] = {
+        "id": f"run-{number}",
+        "job_id": f"job-{number}",
+        "name": f"order {number}",
+        "handler": "test.echo",
+        "status": "COMPLETED",
+    }
+    return f"event: run\nid: {number}\ndata: {json.dumps(told)}\n\n"
+
+
+async def living(below: CDPSession) -> int:
+    """How many objects there are, once everything that may be forgotten was."""
+    prototype = await below.send("Runtime.evaluate", {"expression": "Object.prototype"})
+    asked = {"prototypeObjectId": prototype["result"]["objectId"], "objectGroup": "living"}
+    found = await below.send("Runtime.queryObjects", asked)
+    own = {"objectId": found["objects"]["objectId"], "functionDeclaration": "function () { return this.length; }"}
+    counted = await below.send("Runtime.callFunctionOn", {**own, "returnByValue": True})
+    await below.send("Runtime.releaseObjectGroup", {"objectGroup": "living"})
+    return int(counted["result"]["value"])
