@@ -23,12 +23,12 @@ def executable() -> str:
 
 
 @asynccontextmanager
-async def launched() -> AsyncIterator[Browser]:
+async def launched(*flags: str) -> AsyncIterator[Browser]:
     """A browser. As root its sandbox can't be had; the pages that it opens are our own."""
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=executable(), args=[*arguments, "--disable-dev-shm-usage", "--disable-gpu"]
+            executable_path=executable(), args=[*sandbox, "--disable-dev-shm-usage", "--disable-gpu", *flags]
         )
         yield browser
         await browser.close()
