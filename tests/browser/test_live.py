@@ -109,7 +109,7 @@ async def test_pipes_are_told_as_they_are_lost_and_come_back(
         await lookout.step()
         await dashboard.look()
         await expect(health.get_by_role("listitem").filter(has_text="Wake-ups")).to_contain_text("lost")
-        await expect(attention).to_contain_text(f"Lead by {shown}: lost, the store serves meanwhile.")
+        await expect(attention).to_contain_text(f"Wake-ups and Leadership by {shown}: lost.")
         await expect(attention).to_contain_text(f"{shown} doesn't answer")
         valkey_server.start()
         await lookout.step()

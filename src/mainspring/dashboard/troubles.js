@@ -1,7 +1,7 @@
 /**
  * What is stuck, and why: found in what the API tells, most serious first.
  *
- * @import { Execution, Handler, Job } from "./types.js"
+ * @import { Execution, Handler, Job, Pipe } from "./types.js"
  */
 
 import { get } from "./api.js";
@@ -59,20 +59,12 @@ export function troubles(state, stuck, now) {
       advice: "Start one: mainspring scheduler",
     });
   }
-  for (const pipe of health?.pipes ?? []) {
-    if (pipe.status === "up") continue;
-    found.push({
-      key: `pipe ${pipe.purpose}`,
-      severity: "warn",
-      text: `${purposeOf(pipe)} by ${pipe.url}: lost, the store serves meanwhile.`,
-      advice: pipe.detail ?? "",
-    });
-  }
   if (stuck !== null) found.push(overdue(state, stuck, now));
   if (metrics?.dead_letters) {
     const text = `${plural(metrics.dead_letters, "dead letter")} waiting for a decision.`;
     found.push({ key: "dead", severity: "warn", text, target: href(["dead-letters"]) });
   }
+  found.push(...lostServers(health?.pipes ?? []));
   for (const worker of workers ?? []) {
     const silence = now - Date.parse(worker.last_heartbeat);
     const skew = Math.abs(worker.clock_skew_ms);
@@ -92,6 +84,24 @@ export function troubles(state, stuck, now) {
       });
   }
   return found;
+}
+
+/**
+ * Each server once, whatever it is for.
+ * @param {Pipe[]} pipes
+ * @returns {Trouble[]}
+ */
+function lostServers(pipes) {
+  const down = pipes.filter(({ status }) => status === "down");
+  return [...new Set(down.map(({ url }) => url))].map((url) => {
+    const uses = down.filter((pipe) => pipe.url === url);
+    return {
+      key: `pipe ${url}`,
+      severity: "warn",
+      text: `${uses.map(purposeOf).join(" and ")} by ${url}: lost.`,
+      advice: `The store serves meanwhile. ${uses[0].detail ?? ""}`,
+    };
+  });
 }
 
 /**
