@@ -174,11 +174,15 @@ function laneGate({ job, workers }) {
       advice: "Resume one, among the workers, or start another: mainspring worker",
     };
   }
-  const text =
-    workers.length === 0
-      ? "No worker is alive."
-      : `None of ${plural(workers.length, "live worker")} serves the lane ${job.lane}.`;
-  return { name, state: "block", text, advice: "Start one: mainspring worker" };
+  if (workers.length === 0) {
+    return { name, state: "block", text: "No worker is alive.", advice: "Start one: mainspring worker" };
+  }
+  return {
+    name,
+    state: "block",
+    text: `None of ${plural(workers.length, "live worker")} serves the lane ${job.lane}.`,
+    advice: "Start a worker with handlers of that lane, or edit the job's lane.",
+  };
 }
 
 /**
