@@ -2,7 +2,7 @@
 
 import os
 import random
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,8 +14,9 @@ from tests.browser.site import MovableClock, Site, site
 from tests.browser.window import PHONE, WIDE, window
 
 pytestmark = pytest.mark.slow
-STEP = timedelta(seconds=20)
-STEPS = 45
+STEP = timedelta(seconds=15)
+STEPS = 60
+BEFORE = timedelta(milliseconds=80)
 NAMES = ("invoice sync", "price import", "search index", "thumbnails", "webhook relay", "cache warm-up")
 
 
@@ -27,16 +28,26 @@ def folder(tmp_path: Path) -> Path:
 async def lived(served: Site) -> None:
     """A quarter of an hour in the life of a small system, told by an unbiased die."""
     die = random.Random(7)
+    end = served.clock.now()
+    # The charts' steps end at whole multiples: what is added just before begins just after, and has waited meanwhile.
+    end -= (end - datetime.min.replace(tzinfo=UTC)) % STEP
     served.clock.shift = -STEP * STEPS
     await served.worker("worker-1", capacity=32, host="compute-1", pid=2113)
     for number in range(STEPS):
-        for _ in range(die.randint(1, 5)):
+        served.clock.shift += end - STEP * (STEPS - number - 1) - BEFORE - served.clock.now()
+        jobs = [{"name": die.choice(NAMES), "handler": "test.echo", "max_retries": 0} for _ in range(die.randint(0, 5))]
+        if not jobs:
+            continue
+        await served.ask("POST", "jobs/batch", json={"jobs": jobs})
+        attempts = []
+        for _ in jobs:
+            served.clock.shift += timedelta(milliseconds=die.randint(5, 60))
+            attempts.append(await served.take())
+        for attempt in attempts:
+            served.clock.shift += timedelta(milliseconds=die.randint(50, 400))
             broken = die.random() < 0.04
-            await served.add(die.choice(NAMES), max_retries=0)
-            attempt = await served.take()
-            served.clock.shift += timedelta(milliseconds=die.randint(80, 900))
             await served.settle(attempt, Failed(error="gateway timeout after 30 s") if broken else Succeeded())
-        served.clock.shift = -STEP * (STEPS - number - 1)
+    served.clock.shift = timedelta(0)
     await served.scheduler()
     for number, executing in ((2, 23), (3, 8)):
         worker = await served.worker(f"worker-{number}", capacity=32, host=f"compute-{number}", pid=2112 + number)
