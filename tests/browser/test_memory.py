@@ -24,9 +24,10 @@ Object.defineProperty(document, 'hidden', { get: () => globalThis.away === true 
 """
 TAKEN = """
 async (blocks) => {
-    globalThis.events.enqueue(new TextEncoder().encode(blocks));
     const { onChanges } = await import('/dashboard/live.js');
-    if (!document.hidden) await new Promise((told) => { const stop = onChanges(() => { stop(); told(); }); });
+    const told = new Promise((tell) => { const stop = onChanges(() => { stop(); tell(); }); });
+    globalThis.events.enqueue(new TextEncoder().encode(blocks));
+    if (!document.hidden) await told;
 }
 """
 SEEN = """
