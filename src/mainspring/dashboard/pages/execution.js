@@ -79,6 +79,7 @@ export function executionPage(id) {
     trail = await trailOf(run);
     draw();
   }, 5000);
+  const all = () => [load, rest].forEach((each) => each.hurry());
   const stops = [
     live.onFigures(() => draw()),
     live.onChanges((changes) => {
@@ -101,7 +102,7 @@ export function executionPage(id) {
     document.title = `${name} · Mainspring`;
     refresh(
       element,
-      heading(name, buttons(run, load.hurry), above(run)),
+      heading(name, buttons(run, all), above(run)),
       h("p", { class: "lead" }, badge(run.status), h("span", null, lead(run))),
       run.status !== "PENDING" || job === null
         ? null
