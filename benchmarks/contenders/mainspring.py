@@ -19,11 +19,11 @@ from mainspring.domain.task import Task
 from mainspring.ports.journal import Finished
 from mainspring.ports.sessions import News, NewSession
 from mainspring.ports.sessions import Role as SessionRole
+from mainspring.wiring.garbage import collect_seldom
 from mainspring.wiring.logging import configure_logging
 from mainspring.wiring.process import Role
 from mainspring.wiring.resources import Resources, opened
 from mainspring.wiring.roles import scheduler_roles, worker_role
-from mainspring.wiring.running import collect_seldom
 from mainspring.wiring.settings import Settings
 from mainspring.worker.heartbeat import BEATS_PER_TTL
 
