@@ -4,8 +4,10 @@ from typing import cast
 import apsw
 import pytest
 
-from mainspring.adapters.sqlite.engine import ThreadedEngine, Transaction, _commit_group, _Request
+from mainspring.adapters.sqlite.engine import Transaction
+from mainspring.adapters.sqlite.group_commit import Request, commit_group
 from mainspring.adapters.sqlite.store import SqliteStore
+from mainspring.adapters.sqlite.threaded_engine import ThreadedEngine
 from mainspring.domain.ids import DEFAULT_LANE, SessionId
 from mainspring.errors import SessionLost, StoreFull, StoreUnavailable
 from mainspring.ports.work import Addition
@@ -95,8 +97,8 @@ class BrokenDisk:
 
 async def test_everybody_is_answered_even_if_nothing_can_be_rolled_back() -> None:
     loop = asyncio.get_running_loop()
-    requests = [_Request(lambda _: None, loop, loop.create_future()) for _ in range(2)]
-    _commit_group(cast("apsw.Connection", BrokenDisk()), "store.db", RealClock(), requests)
+    requests = [Request(lambda _: None, loop, loop.create_future()) for _ in range(2)]
+    commit_group(cast("apsw.Connection", BrokenDisk()), "store.db", RealClock(), requests)
     for request in requests:
         request.resolve()
         with pytest.raises(StoreFull, match="nothing was stored"):

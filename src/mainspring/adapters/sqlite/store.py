@@ -6,11 +6,13 @@ from mainspring.adapters.sqlite.audit import SqliteAudit
 from mainspring.adapters.sqlite.blobs import SqliteBlobs
 from mainspring.adapters.sqlite.changes import SqliteChanges
 from mainspring.adapters.sqlite.connection import MEMORY
-from mainspring.adapters.sqlite.engine import Engine, InlineEngine, ThreadedEngine, WallClock
+from mainspring.adapters.sqlite.engine import Engine, WallClock
+from mainspring.adapters.sqlite.inline_engine import InlineEngine
 from mainspring.adapters.sqlite.keys import SqliteKeys
 from mainspring.adapters.sqlite.locks import SqliteLocks
 from mainspring.adapters.sqlite.output import SqliteOutput
 from mainspring.adapters.sqlite.sessions import SqliteSessions
+from mainspring.adapters.sqlite.threaded_engine import ThreadedEngine
 from mainspring.adapters.sqlite.timetable import SqliteTimetable
 from mainspring.adapters.sqlite.upkeep import SqliteUpkeep
 from mainspring.adapters.sqlite.views import SqliteViews
