@@ -71,7 +71,7 @@ export function overviewPage(first) {
 
   const lists = paced(async () => {
     listed = performance.now();
-    const first = recent === null;
+    const opening = recent === null;
     const read = async (/** @type {() => Promise<void>} */ part) => {
       try {
         await part();
@@ -79,7 +79,7 @@ export function overviewPage(first) {
         problem = error;
       }
       // Whoever comes sees each list as soon as it is there; later all are drawn at once.
-      if (first) draw();
+      if (opening) draw();
     };
     await Promise.all([readNext, readRecent, readStuck].map(read));
     draw();
