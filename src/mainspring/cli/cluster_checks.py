@@ -29,16 +29,15 @@ async def checked(server: Server) -> Sequence[Finding]:
 
 def _pipes(health: Mapping[str, Any]) -> Iterator[Finding]:
     """Each server beside the store, as the API's process sees it, with all that it is for."""
-    servers: dict[str, list[Mapping[str, Any]]] = {}
+    servers: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for pipe in health.get("pipes") or ():
-        servers.setdefault(pipe["url"], []).append(pipe)
-    for url, pipes in servers.items():
+        servers.setdefault((pipe["url"], pipe["status"]), []).append(pipe)
+    for (url, status), pipes in servers.items():
         subject = ", ".join(pipe["purpose"] for pipe in pipes)
-        pipe = pipes[0]
-        if pipe["status"] == "up":
+        if status == "up":
             yield ok(subject, f"{url} answers")
         else:
-            text = f"{pipe['detail'] or url}, since {pipe['since']}"
+            text = f"{pipes[0]['detail'] or url}, since {pipes[0]['since']}"
             yield warn(subject, text, "start it, or correct its URL; the store serves meanwhile")
 
 

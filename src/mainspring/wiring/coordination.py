@@ -110,7 +110,8 @@ def probes(settings: Settings, *, closing: AsyncExitStack) -> Iterator[tuple[Pro
     """One for each server that the settings name, and all that the server is for."""
     for url, purposes in _servers(settings).items():
         with _adapter(settings, purposes[0]) as coordinator:
-            yield coordinator.probe(url, closing), purposes
+            probe = coordinator.probe(url, closing)
+        yield probe, purposes
 
 
 async def examine_all(settings: Settings) -> Sequence[Remark]:

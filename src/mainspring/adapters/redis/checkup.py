@@ -4,11 +4,8 @@ import asyncio
 from collections.abc import Sequence
 
 from mainspring.adapters.redis.address import Address
-from mainspring.adapters.redis.connecting import REFUSALS, THEIRS, client, refused, silent
+from mainspring.adapters.redis.connecting import ANSWER, REFUSALS, THEIRS, client, refused, silent
 from mainspring.ports.checkup import Remark
-
-ANSWER = 2.0
-"""Seconds."""
 
 
 async def examine(address: Address, subject: str) -> Sequence[Remark]:

@@ -12,6 +12,8 @@ THEIRS = (RedisError, OSError, TimeoutError)
 """All that the driver may raise."""
 REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
 """What no waiting will change."""
+ANSWER = 2.0
+"""Seconds that somebody waits who only wants to know how the server is."""
 
 
 def client(address: Address, name: str, answer: float) -> Redis:

@@ -3,10 +3,8 @@
 import asyncio
 
 from mainspring.adapters.redis.address import Address
-from mainspring.adapters.redis.connecting import REFUSALS, THEIRS, client, refused, silent
+from mainspring.adapters.redis.connecting import ANSWER, REFUSALS, THEIRS, client, refused, silent
 
-ANSWER = 2.0
-"""Seconds."""
 NAME = "mainspring-lookout"
 """As administrators see the connection in CLIENT LIST."""
 
