@@ -42,8 +42,8 @@ class Dashboard:
 
     def check(self) -> None:
         unexpected = [error for error in self.errors if not any(part in error for part in self.expected)]
-        assert unexpected == []
-        assert self.foreign == []
+        assert unexpected == [], unexpected
+        assert self.foreign == [], self.foreign
 
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
