@@ -14,6 +14,7 @@ from mainspring.testing.contracts import (
     OutputContract,
     SessionsContract,
     Store,
+    TicketsContract,
     TimetableContract,
     UpkeepContract,
     ViewsContract,
@@ -65,6 +66,10 @@ class TestOutput(OnTheModel, OutputContract):
 
 
 class TestSessions(OnTheModel, SessionsContract):
+    pass
+
+
+class TestTickets(OnTheModel, TicketsContract):
     pass
 
 

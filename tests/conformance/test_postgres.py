@@ -17,6 +17,7 @@ from mainspring.testing.contracts import (
     OutputContract,
     SessionsContract,
     Store,
+    TicketsContract,
     TimetableContract,
     UpkeepContract,
     ViewsContract,
@@ -68,6 +69,10 @@ class TestOutput(OnPostgres, OutputContract):
 
 
 class TestSessions(OnPostgres, SessionsContract):
+    pass
+
+
+class TestTickets(OnPostgres, TicketsContract):
     pass
 
 

@@ -17,7 +17,7 @@ from mainspring.adapters.postgres.engine import Purpose
 from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.testing.clock import ManualClock
-from mainspring.testing.contracts.equality import EqualsTheModel, OpenStore
+from mainspring.testing.contracts.equality import EqualsTheModelWithTickets, OpenStore
 from tests.conformance.emptying import empty
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ def server(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     PostgresEqualsTheModel.url = ""
 
 
-class PostgresEqualsTheModel(EqualsTheModel):
+class PostgresEqualsTheModel(EqualsTheModelWithTickets):
     url: ClassVar[str]
     hands: "asyncpg.Connection[asyncpg.Record]"
 

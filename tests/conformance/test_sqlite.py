@@ -14,6 +14,7 @@ from mainspring.testing.contracts import (
     OutputContract,
     SessionsContract,
     Store,
+    TicketsContract,
     TimetableContract,
     UpkeepContract,
     ViewsContract,
@@ -69,6 +70,10 @@ class TestOutput(OnSqlite, OutputContract):
 
 
 class TestSessions(OnSqlite, SessionsContract):
+    pass
+
+
+class TestTickets(OnSqlite, TicketsContract):
     pass
 
 

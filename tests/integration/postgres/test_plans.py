@@ -15,7 +15,7 @@ from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
 
-STATEMENTS = load("work")
+STATEMENTS = {**load("work"), **load("tickets")}
 PURPOSES = {
     "add": Purpose.WRITE,
     "copied": Purpose.WRITE,
@@ -46,6 +46,8 @@ PURPOSES = {
     "edit_rest": Purpose.WRITE,
     "discard": Purpose.WRITE,
     "hide": Purpose.WRITE,
+    "take": Purpose.CLAIM,
+    "start": Purpose.SETTLE,
 }
 VALUES = {
     "uuid": "'01a1e221-d285-7dd0-870e-7f814355130e'::uuid",
@@ -80,8 +82,8 @@ OPEN_SESSION = """
 INSERT INTO session (role, name, host, pid, capacity, lanes, ttl, expires_at)
 VALUES ('worker', 'w', 'h', 1, 1, '{x}', '1 h', now() + interval '1 h')
 """
-LOCKED_BY_ID = ("succeed", "succeed_with", "lock_runs", "finish", "put_back", "steered")
-FED_WITH_ARRAYS = ("add", "insert_runs", "succeed", "succeed_with", "finish", "put_back")
+LOCKED_BY_ID = ("succeed", "succeed_with", "lock_runs", "finish", "put_back", "steered", "start")
+FED_WITH_ARRAYS = ("add", "insert_runs", "succeed", "succeed_with", "finish", "put_back", "start")
 BOUNDED = ("add", "copied", "known", "settled_before", "ended_state", "hide")
 """Statements that look into history, and are told before which moment nothing in question ended."""
 
@@ -93,19 +95,19 @@ async def test_the_plans_are_right_however_many_runs_wait(postgres_url: str, run
     plans = {name: plan(postgres_url, name) for name in STATEMENTS}
     for name, found in plans.items():
         assert not re.search(r"Seq Scan on", found), f"{name} reads a table whole: {found}"
-    for name in ("claim", "claim_in_turn"):
+    for name in ("claim", "claim_in_turn", "take"):
         assert "Tid Scan on queue" in plans[name], f"{name} looks for rows that it has just locked: {plans[name]}"
         assert indexes(plans[name]) == {"queue_claim"}, f"{name} takes another way than by rank: {plans[name]}"
     for name in LOCKED_BY_ID:
         assert indexes(plans[name]) == {"queue_pkey"}, f"{name} takes another way than by id: {plans[name]}"
     for name in FED_WITH_ARRAYS:
         assert "Nested Loop" not in plans[name], f"{name} compares each row with each item: {plans[name]}"
-    for name in ("add", "succeed", "succeed_with"):
+    for name in ("add", "succeed", "succeed_with", "take", "start"):
         assert "hashed SubPlan" in plans[name], f"{name} goes through a list for each row: {plans[name]}"
     for name in BOUNDED:
         pruned = sum(map(int, re.findall(r"Subplans Removed: (\d+)", plans[name])))
         assert pruned >= PARTITIONS - 2, f"{name} looks at weeks that don't come into question: {plans[name]}"
-    for name in ("claim", "claim_in_turn", "next_wakes"):
+    for name in ("claim", "claim_in_turn", "next_wakes", "take"):
         found = plan(postgres_url, name, "ANALYZE, BUFFERS, TIMING OFF, COSTS OFF")
         assert pages_read(found) <= PRIORITIES * 20, f"{name} reads more the more runs wait: {found}"
 

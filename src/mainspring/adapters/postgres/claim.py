@@ -16,7 +16,7 @@ from mainspring.ports.views import WAIT_BUCKETS
 from mainspring.ports.work import Claim
 
 _SQL = load("work")
-_BUCKETS: Final = [bound + timedelta(microseconds=1) for bound in WAIT_BUCKETS]
+BUCKETS: Final = [bound + timedelta(microseconds=1) for bound in WAIT_BUCKETS]
 """The server counts a wait that equals a bound to the bucket above it."""
 _NOTHING = timedelta(0)
 _SOON = timedelta(milliseconds=10)
@@ -55,7 +55,7 @@ def _left(wait: timedelta | None, elapsed: float) -> timedelta | None:
 
 async def _rows(engine: Engine, by: SessionId, lanes: Sequence[Lane], limit: int) -> Sequence[Row]:
     """Runs in no order, and a last row about all of them."""
-    terms = (by, limit, BACKSTOP, _BUCKETS)
+    terms = (by, limit, BACKSTOP, BUCKETS)
     if len(lanes) == 1:
         return await engine.fetch(_SQL["claim"], lanes[0], *terms, purpose=Purpose.CLAIM)
     return await engine.fetch(_SQL["claim_in_turn"], lanes, *terms, purpose=Purpose.CLAIM)

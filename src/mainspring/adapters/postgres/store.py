@@ -15,6 +15,7 @@ from mainspring.adapters.postgres.migrate import migrate
 from mainspring.adapters.postgres.output import PostgresOutput
 from mainspring.adapters.postgres.pooling import check_sessions
 from mainspring.adapters.postgres.sessions import PostgresSessions
+from mainspring.adapters.postgres.tickets import PostgresTickets
 from mainspring.adapters.postgres.timetable import PostgresTimetable
 from mainspring.adapters.postgres.transactions import PostgresTransactions
 from mainspring.adapters.postgres.upkeep import PostgresUpkeep
@@ -35,6 +36,7 @@ class PostgresStore:
         """The number of the newest migration that the schema has."""
         self.timetable = PostgresTimetable(engine)
         self.work = PostgresWork(engine, clock, herald)
+        self.tickets = PostgresTickets(engine)
         self.sessions = PostgresSessions(engine)
         self.locks = PostgresLocks(engine)
         self.views = PostgresViews(engine)

@@ -30,12 +30,10 @@ class Claimed:
 
 def claim(transaction: Transaction, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claimed:
     """Give the session the best waiting runs of its lanes, under new fences."""
-    worker = transaction.value(_SQL["holder"], by)
-    if worker is None:
-        raise SessionLost(f"session {by} has ended")
+    worker = holder(transaction, by)
     offers = [_offer(transaction, lane, limit) for lane in lanes]
     chosen = _in_turn(offers)[:limit]
-    attempts = _hand_over(transaction, by, worker, chosen) if chosen else ()
+    attempts = hand_over(transaction, by, worker, chosen) if chosen else ()
     if len(chosen) == limit:
         return Claimed(attempts, more_at=0)
     # Not full: every offer went through all its priorities, and took all that was due.
@@ -43,10 +41,26 @@ def claim(transaction: Transaction, by: SessionId, lanes: Sequence[Lane], limit:
     return Claimed(attempts, more_at=_first(wakes))
 
 
+def holder(transaction: Transaction, by: SessionId) -> str:
+    """The name of a session that may take runs over, or SessionLost."""
+    name: str | None = transaction.value(_SQL["holder"], by)
+    if name is None:
+        raise SessionLost(f"session {by} has ended")
+    return name
+
+
 def next_wakes(transaction: Transaction, lanes: Sequence[Lane]) -> Mapping[Lane, int]:
     """The moment when the next waiting run of each lane wakes, held ones apart."""
     wakes = ((lane, _first([level.wake for level in levels(transaction, lane)])) for lane in lanes)
     return {lane: wake for lane, wake in wakes if wake is not None}
+
+
+def hand_over(transaction: Transaction, by: SessionId, worker: str, chosen: Sequence[int]) -> Sequence[Attempt]:
+    """Make these rows the session's own, under new fences."""
+    batch = dump(chosen)
+    transaction.execute(_SQL["count_waits"], batch, transaction.now)
+    transaction.execute(_SQL["hand_over"], batch, by, transaction.now, _BACKSTOP, worker)
+    return [attempt_from(row) for row in json.loads(transaction.value(_SQL["handed_over"], batch))]
 
 
 class Level(NamedTuple):
@@ -107,13 +121,6 @@ def _later(transaction: Transaction, lane: Lane, offer: _Offer) -> Iterator[int]
 def _first(wakes: Sequence[int]) -> int | None:
     """The earliest that isn't held."""
     return min((wake for wake in wakes if wake < HELD), default=None)
-
-
-def _hand_over(transaction: Transaction, by: SessionId, worker: str, chosen: Sequence[int]) -> Sequence[Attempt]:
-    batch = dump(chosen)
-    transaction.execute(_SQL["count_waits"], batch, transaction.now)
-    transaction.execute(_SQL["hand_over"], batch, by, transaction.now, _BACKSTOP, worker)
-    return [attempt_from(row) for row in json.loads(transaction.value(_SQL["handed_over"], batch))]
 
 
 def _in_turn(offers: Sequence[_Offer]) -> list[int]:

@@ -13,6 +13,7 @@ from mainspring.adapters.sqlite.locks import SqliteLocks
 from mainspring.adapters.sqlite.output import SqliteOutput
 from mainspring.adapters.sqlite.sessions import SqliteSessions
 from mainspring.adapters.sqlite.threaded_engine import ThreadedEngine
+from mainspring.adapters.sqlite.tickets import SqliteTickets
 from mainspring.adapters.sqlite.timetable import SqliteTimetable
 from mainspring.adapters.sqlite.upkeep import SqliteUpkeep
 from mainspring.adapters.sqlite.views import SqliteViews
@@ -28,6 +29,7 @@ class SqliteStore:
         self._engine = engine
         self.timetable = SqliteTimetable(engine)
         self.work = SqliteWork(engine)
+        self.tickets = SqliteTickets(engine)
         self.sessions = SqliteSessions(engine)
         self.locks = SqliteLocks(engine)
         self.views = SqliteViews(engine)

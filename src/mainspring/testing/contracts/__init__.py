@@ -16,6 +16,7 @@
 from mainspring.testing.contracts.audit import AuditContract
 from mainspring.testing.contracts.base import Store
 from mainspring.testing.contracts.blobs import BlobsContract
+from mainspring.testing.contracts.broker import BrokerContract
 from mainspring.testing.contracts.changes import ChangesContract
 from mainspring.testing.contracts.journal import JournalContract
 from mainspring.testing.contracts.keys import KeysContract
@@ -23,6 +24,7 @@ from mainspring.testing.contracts.locks import LocksContract
 from mainspring.testing.contracts.output import OutputContract
 from mainspring.testing.contracts.sessions import SessionsContract
 from mainspring.testing.contracts.signals import SignalsContract
+from mainspring.testing.contracts.tickets import TicketsContract
 from mainspring.testing.contracts.timetable import TimetableContract
 from mainspring.testing.contracts.upkeep import UpkeepContract
 from mainspring.testing.contracts.views import ViewsContract
@@ -31,6 +33,7 @@ from mainspring.testing.contracts.work import WorkContract
 __all__ = [
     "AuditContract",
     "BlobsContract",
+    "BrokerContract",
     "ChangesContract",
     "JournalContract",
     "KeysContract",
@@ -39,6 +42,7 @@ __all__ = [
     "SessionsContract",
     "SignalsContract",
     "Store",
+    "TicketsContract",
     "TimetableContract",
     "UpkeepContract",
     "ViewsContract",

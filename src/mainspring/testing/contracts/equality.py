@@ -4,10 +4,10 @@ An adapter subclasses the machine, says how an empty store is opened, and gives 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -17,6 +17,7 @@ from mainspring.domain.job import Job, JobState, Terms
 from mainspring.domain.outcome import Cancelled, Failed, HandedBack, Lost, Outcome, Settled, Snoozed, Succeeded, judge
 from mainspring.domain.plan import Advance, Skip, SkipReason
 from mainspring.domain.run import Attempt, NewRun, Run, State
+from mainspring.domain.ticket import Ticket
 from mainspring.errors import MainspringError
 from mainspring.ports.locks import Lock
 from mainspring.ports.sessions import News, Role
@@ -25,6 +26,7 @@ from mainspring.ports.work import Cancel, Edit, Hold, Order, Release
 from mainspring.testing.clock import ManualClock
 from mainspring.testing.contracts.base import Store
 from mainspring.testing.contracts.firing import PERIOD, advance
+from mainspring.testing.contracts.tickets import TicketingStore
 from mainspring.testing.factories import Factory, a_key, a_session, a_task
 from mainspring.testing.model import MemoryStore
 
@@ -302,6 +304,35 @@ class EqualsTheModel(RuleBasedStateMachine):
         self.alike(lambda store: store.work.next_wake(LANES))
 
 
+class EqualsTheModelWithTickets(EqualsTheModel):
+    """The same for stores that work with a broker."""
+
+    def __init__(self) -> None:
+        self.tickets: list[Ticket] = []
+        super().__init__()
+
+    @rule(lanes=st.sampled_from([LANES, LANES[:1], LANES[1:]]), limit=st.sampled_from([2, 100]), grace=delays)
+    def take(self, lanes: list[Lane], limit: int, grace: timedelta) -> None:
+        """Of several lanes a few are whichever the store finds first, so that then all are taken."""
+        most = limit if len(lanes) == 1 else 100
+        taken = self.alike(lambda store: _taken(store, lanes, most, grace))
+        if not isinstance(taken, str):
+            self.tickets += taken
+
+    @precondition(lambda self: self.tickets)
+    @rule(index=indexes, session=indexes)
+    def start(self, index: int, session: int) -> None:
+        """By whoever, with tickets new and old."""
+        mine, theirs = _pick(self.sessions, session)
+        tickets = [_pick(self.tickets, index), _pick(self.tickets, index + 1), _pick(self.tickets, index)]
+        expected, answered = self.both(lambda store: _started(store, mine if store is self.model else theirs, tickets))
+        if isinstance(expected, str) or isinstance(answered, str):
+            assert answered == expected
+            return
+        assert [attempt and replace(attempt, session=mine) for attempt in answered] == expected
+        self.attempts += [attempt for attempt in expected if attempt is not None]
+
+
 def _pick(items: list[T], index: int) -> T:
     """The newest for zero: what is new is what shrinks best."""
     return items[-1 - index % len(items)]
@@ -312,6 +343,15 @@ async def _answer(step: Awaitable[T]) -> T | str:
         return await step
     except MainspringError as error:
         return type(error).__name__
+
+
+async def _taken(store: Store, lanes: Sequence[Lane], limit: int, grace: timedelta) -> list[Ticket]:
+    taken = await cast("TicketingStore", store).tickets.take(lanes, limit, grace)
+    return sorted(taken, key=lambda ticket: (ticket.lane, -ticket.priority, ticket.wake_at))
+
+
+async def _started(store: Store, by: SessionId, tickets: Sequence[Ticket]) -> list[Attempt | None]:
+    return list(await cast("TicketingStore", store).tickets.start(by, tickets))
 
 
 async def _listed(step: Awaitable[Any]) -> list[Any]:

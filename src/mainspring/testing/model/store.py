@@ -6,6 +6,7 @@ from mainspring.testing.model.locks import MemoryLocks
 from mainspring.testing.model.records import MemoryAudit, MemoryBlobs, MemoryKeys, MemoryOutput
 from mainspring.testing.model.sessions import MemorySessions
 from mainspring.testing.model.tables import Tables
+from mainspring.testing.model.tickets import MemoryTickets
 from mainspring.testing.model.timetable import MemoryTimetable
 from mainspring.testing.model.upkeep import MemoryUpkeep
 from mainspring.testing.model.views import MemoryViews
@@ -19,6 +20,7 @@ class MemoryStore:
         self.tables = tables = tables or Tables(clock=clock)
         self.timetable = MemoryTimetable(tables)
         self.work = MemoryWork(tables)
+        self.tickets = MemoryTickets(tables)
         self.sessions = MemorySessions(tables)
         self.locks = MemoryLocks(tables)
         self.views = MemoryViews(tables)

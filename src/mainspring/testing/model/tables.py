@@ -63,6 +63,8 @@ class Tables:
     """When runs that are held would have woken."""
     settled: dict[RunId, Fence] = field(default_factory=dict)
     """The hand-over that put a waiting run back, so that a repeat can be told from a result that comes too late."""
+    ticketed: dict[RunId, Fence] = field(default_factory=dict)
+    """The fence under which a ticket of a run was taken last."""
     origins: dict[RunId, Origin] = field(default_factory=dict)
     accepted: dict[tuple[str, str], Accepted] = field(default_factory=dict)
     dead: dict[RunId, DeadLetter] = field(default_factory=dict)

@@ -75,48 +75,17 @@ class MemoryWork:
 
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
         """Take the best of each lane in turn."""
-        session = self._tables.sessions.get(by)
-        if session is None or session.ended:
-            raise SessionLost(f"session {by} has ended")
-        queues = [deque(self._ready(lane)) for lane in dict.fromkeys(lanes)]
+        name = holder(self._tables, by)
+        queues = [deque(ready(self._tables, lane)) for lane in dict.fromkeys(lanes)]
         taken: list[Run] = []
         while len(taken) < limit and any(queues):
             for queue in queues:
                 if queue and len(taken) < limit:
                     taken.append(queue.popleft())
-        attempts = [self._hand_over(run, by, session.new.name) for run in taken]
+        attempts = [hand_over(self._tables, run, by, name) for run in taken]
         waits = self._waits(lanes).values()
         next_in = timedelta(0) if len(attempts) >= limit else min(waits, default=None)
         return Claim(attempts=attempts, next_in=next_in)
-
-    def _ready(self, lane: Lane) -> list[Run]:
-        now = self._tables.now()
-        ready = [
-            (-run.task.priority, run.wake_at, run.id)
-            for run in self._tables.live()
-            if run.state is State.WAITING and run.task.lane == lane and run.wake_at is not None and run.wake_at <= now
-        ]
-        return [self._tables.runs[run_id] for _, _, run_id in sorted(ready)]
-
-    def _hand_over(self, run: Run, by: SessionId, name: str) -> Attempt:
-        now = self._tables.now()
-        assert run.wake_at is not None
-        self._tables.changed.append(run.id)
-        self._tables.count(run, "started")
-        self._tables.count(run, f"waited {bisect_left(WAIT_BUCKETS, now - run.wake_at)}")
-        self._tables.count(run, "waited", (now - run.wake_at) // timedelta(microseconds=1))
-        self._tables.holders[run.id] = by
-        self._tables.settled.pop(run.id, None)
-        held = self._tables.change(
-            run,
-            state=State.RUNNING,
-            fence=Fence(run.fence + 1),
-            attempt=run.attempt + 1,
-            worker=name,
-            started_at=now,
-            wake_at=now + run.task.timeout + BACKSTOP,
-        )
-        return attempt_of(held, by)
 
     def _waits(self, lanes: Sequence[Lane]) -> dict[Lane, timedelta]:
         now = self._tables.now()
@@ -203,6 +172,47 @@ class MemoryWork:
         self._tables.hidden.add(run.id)
         self._tables.dead.pop(run.id, None)
         return True
+
+
+def holder(tables: Tables, by: SessionId) -> str:
+    """The name of a session that may take runs over."""
+    session = tables.sessions.get(by)
+    if session is None or session.ended:
+        raise SessionLost(f"session {by} has ended")
+    return session.new.name
+
+
+def ready(tables: Tables, lane: Lane) -> list[Run]:
+    """Runs of a lane that may start, the best first."""
+    now = tables.now()
+    found = [
+        (-run.task.priority, run.wake_at, run.id)
+        for run in tables.live()
+        if run.state is State.WAITING and run.task.lane == lane and run.wake_at is not None and run.wake_at <= now
+    ]
+    return [tables.runs[run_id] for _, _, run_id in sorted(found)]
+
+
+def hand_over(tables: Tables, run: Run, by: SessionId, name: str) -> Attempt:
+    """Make a run that waits the session's own."""
+    now = tables.now()
+    assert run.wake_at is not None
+    tables.changed.append(run.id)
+    tables.count(run, "started")
+    tables.count(run, f"waited {bisect_left(WAIT_BUCKETS, now - run.wake_at)}")
+    tables.count(run, "waited", (now - run.wake_at) // timedelta(microseconds=1))
+    tables.holders[run.id] = by
+    tables.settled.pop(run.id, None)
+    held = tables.change(
+        run,
+        state=State.RUNNING,
+        fence=Fence(run.fence + 1),
+        attempt=run.attempt + 1,
+        worker=name,
+        started_at=now,
+        wake_at=now + run.task.timeout + BACKSTOP,
+    )
+    return attempt_of(held, by)
 
 
 def attempt_of(run: Run, session: SessionId) -> Attempt:

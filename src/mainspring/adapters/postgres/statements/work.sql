@@ -341,14 +341,17 @@ ended AS (
 INSERT INTO tally (owner, lane, kind, what, amount, ids) SELECT owner, lane, kind, 'cancelled', 1, ARRAY[id] FROM left_queue;
 
 -- name: hold
+-- A ticket that is out is worthless from now on, as after a release and an edit.
 WITH changed AS (
-    UPDATE queue SET held_wake = wake_at, wake_at = 'infinity', fence = fence + 1, version = version + 1 WHERE id = $1 RETURNING *
+    UPDATE queue SET held_wake = wake_at, wake_at = 'infinity', fence = fence + 1, version = version + 1, deadline_at = NULL
+    WHERE id = $1 RETURNING *
 )
 INSERT INTO tally (owner, lane, kind, what, amount, ids) SELECT owner, lane, kind, 'held', 0, ARRAY[id] FROM changed;
 
 -- name: release
 WITH changed AS (
-    UPDATE queue SET wake_at = held_wake, held_wake = NULL, fence = fence + 1, version = version + 1 WHERE id = $1 RETURNING *
+    UPDATE queue SET wake_at = held_wake, held_wake = NULL, fence = fence + 1, version = version + 1, deadline_at = NULL
+    WHERE id = $1 RETURNING *
 )
 INSERT INTO tally (owner, lane, kind, what, amount, ids) SELECT owner, lane, kind, 'released', 0, ARRAY[id] FROM changed;
 
@@ -367,7 +370,7 @@ changed AS (
     UPDATE queue SET due_at = coalesce(moment, due_at),
         wake_at = CASE WHEN wake_at = 'infinity' THEN wake_at ELSE coalesce(moment, wake_at) END,
         held_wake = CASE WHEN wake_at = 'infinity' THEN coalesce(moment, held_wake) END,
-        name = coalesce($4, name), spec = coalesce($5, spec), fence = fence + 1, version = version + 1
+        name = coalesce($4, name), spec = coalesce($5, spec), fence = fence + 1, version = version + 1, deadline_at = NULL
     FROM due WHERE id = $1 RETURNING queue.*
 )
 INSERT INTO tally (owner, lane, kind, what, amount, ids) SELECT owner, lane, kind, 'edited', 0, ARRAY[id] FROM changed;

@@ -180,7 +180,8 @@ WHERE seq = ?1;
 UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'queue' RETURNING seq;
 
 -- name: renew
-UPDATE queue SET seq = ?2, fence = fence + 1, version = version + 1 WHERE seq = ?1;
+-- A ticket that is out is worthless from now on.
+UPDATE queue SET seq = ?2, fence = fence + 1, version = version + 1, deadline_at = NULL WHERE seq = ?1;
 
 -- name: hide
 INSERT OR IGNORE INTO hidden (id) VALUES (?1);

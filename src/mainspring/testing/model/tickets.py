@@ -1,0 +1,50 @@
+"""Tickets of runs, and starting what they name."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from mainspring.domain.ids import Lane, SessionId
+from mainspring.domain.run import Attempt, State
+from mainspring.domain.ticket import Ticket
+from mainspring.testing.model.tables import Tables
+from mainspring.testing.model.work import hand_over, holder, ready
+
+
+class MemoryTickets:
+    """The `Tickets` port."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def take(self, lanes: Sequence[Lane], limit: int, grace: timedelta) -> Sequence[Ticket]:
+        """Lane by lane; one per run and fence."""
+        tables = self._tables
+        taken: list[Ticket] = []
+        for run in [run for lane in dict.fromkeys(lanes) for run in ready(tables, lane)]:
+            if len(taken) < limit and tables.ticketed.get(run.id) != run.fence and run.wake_at is not None:
+                tables.ticketed[run.id] = run.fence
+                taken.append(
+                    Ticket(
+                        run_id=run.id,
+                        fence=run.fence,
+                        lane=run.task.lane,
+                        priority=run.task.priority,
+                        wake_at=run.wake_at,
+                    )
+                )
+                tables.change(run, wake_at=tables.now() + grace)
+        return taken
+
+    async def start(self, by: SessionId, tickets: Sequence[Ticket]) -> Sequence[Attempt | None]:
+        """One after the other."""
+        name = holder(self._tables, by)
+        return [self._start(ticket, by, name) for ticket in tickets]
+
+    def _start(self, ticket: Ticket, by: SessionId, name: str) -> Attempt | None:
+        run = self._tables.runs.get(ticket.run_id)
+        if run is None or run.state is not State.WAITING or run.fence != ticket.fence:
+            return None
+        if ticket.wake_at > self._tables.now():
+            return None
+        return hand_over(self._tables, replace(run, wake_at=ticket.wake_at), by, name)
