@@ -56,9 +56,9 @@ class Counts:
         self._labels = tuple(labels)
         self._counts: Counter[tuple[str, ...]] = Counter(dict.fromkeys(known, 0))
 
-    def add(self, *values: str) -> None:
-        """Count one event; a value for each label."""
-        self._counts[values] += 1
+    def add(self, *values: str, by: int = 1) -> None:
+        """Count one event, or several alike; a value for each label."""
+        self._counts[values] += by
 
     def family(self) -> Family:
         """What was counted so far."""

@@ -11,7 +11,8 @@ LOCK_RESULTS: Mapping[str, tuple[str, ...]] = {
     "renew": ("renewed", "lost", "error"),
     "release": ("released", "lost", "error"),
 }
-STORE_OPERATIONS = ("add", "claim", "due", "fire", "settle", "steer")
+STORE_OPERATIONS = ("add", "claim", "due", "fire", "settle", "start", "steer", "take")
+TICKET_EVENTS = ("published", "unpublished", "received", "refused", "unreadable")
 BLOB_OPERATIONS = ("upload", "download")
 
 
@@ -66,6 +67,12 @@ class Measurements:
             ("operation",),
             [(operation,) for operation in BLOB_OPERATIONS],
         )
+        self.tickets = Counts(
+            "mainspring_tickets_total",
+            "Tickets of due runs that went to a broker or came from one, in this process, and those worth nothing.",
+            ("event",),
+            [(event,) for event in TICKET_EVENTS],
+        )
         self.verdicts_refused = 0
         """Which the worker of this process keeps."""
 
@@ -74,7 +81,10 @@ class Measurements:
         yield Family("mainspring_info", Kind.GAUGE, "The version that runs.", [Sample({"version": __version__}, 1)])
         refused = "Ended executions whose outcome the store refuses, kept by this process."
         yield Family("mainspring_verdicts_refused", Kind.GAUGE, refused, [Sample({}, self.verdicts_refused)])
-        for counts in (self.requests, self.attempts, self.lock_operations, self.store_errors, self.skips, self.blobs):
-            yield counts.family()
+        yield from (counts.family() for counts in self._counters())
         for histogram in (self.request_seconds, self.job_seconds, self.lock_seconds, self.store_seconds):
             yield histogram.family()
+
+    def _counters(self) -> tuple[Counts, ...]:
+        events = (self.store_errors, self.skips, self.tickets, self.blobs)
+        return (self.requests, self.attempts, self.lock_operations, *events)

@@ -35,6 +35,10 @@ class Observer(Protocol):
         """There are now *count* verdicts that the store refuses, though it takes others."""
         ...
 
+    def unreadable(self) -> None:
+        """A broker has brought something that isn't a ticket; it was dropped."""
+        ...
+
 
 class Unobserved:
     """Nobody counts."""
@@ -47,3 +51,6 @@ class Unobserved:
 
     def refused(self, count: int) -> None:
         """As `Observer.refused`."""
+
+    def unreadable(self) -> None:
+        """As `Observer.unreadable`."""

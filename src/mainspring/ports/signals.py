@@ -14,9 +14,17 @@ SOON = timedelta(seconds=1)
 """Work that is due later than this is found by a poll or the ticker in time."""
 
 
+_WORK = "work/"
+
+
 def lane_topic(lane: Lane) -> str:
     """The topic that says that a lane has work."""
-    return f"work/{lane}"
+    return f"{_WORK}{lane}"
+
+
+def lane_of(topic: str) -> Lane | None:
+    """The lane that *topic* says to have work; None for any other topic."""
+    return Lane(topic.removeprefix(_WORK)) if topic.startswith(_WORK) else None
 
 
 def session_topic(session: SessionId) -> str:

@@ -17,6 +17,9 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 STORE = "store"
 """In place of the URL of something beside the store."""
 
+DIRECT = "direct"
+"""In place of the URL of a broker: through the store alone."""
+
 _YES = frozenset({"1", "true", "yes", "on"})
 _NO = frozenset({"0", "false", "no", "off", ""})
 
@@ -108,6 +111,15 @@ def _read_coordinator(text: str) -> str:
     return url
 
 
+def _read_broker(text: str) -> str:
+    url = text.strip()
+    if url.lower() == DIRECT:
+        return DIRECT
+    if not url.lower().startswith(("redis://", "rediss://")):
+        raise ValueError(text)
+    return url
+
+
 def _read_switch(text: str) -> bool:
     word = text.strip().lower()
     if word not in _YES | _NO:
@@ -127,6 +139,7 @@ SCYLLA_HOSTS = Kind(
     form="hosts with commas between them", read=lambda text: f"scylla://{_read_text(text).replace(' ', '')}/scheduler"
 )
 COORDINATOR = Kind(form=f"{STORE}, or a URL like redis://host:6379/0", read=_read_coordinator)
+BROKER = Kind(form=f"{DIRECT}, or a URL like redis://host:6379/0", read=_read_broker)
 NAME = Kind(form="up to 100 letters, digits, '-', '_' and '.'", read=_read_name)
 FOLDER = Kind(form="the path of a folder", read=lambda text: Path(_read_text(text)).expanduser())
 SWITCH = Kind(form="1 or 0, yes or no", read=_read_switch, switch=True)

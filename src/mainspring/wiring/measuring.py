@@ -11,9 +11,11 @@ from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import HandedBack, Lost, Outcome, Settled, Verdict
 from mainspring.domain.plan import Advance
 from mainspring.domain.run import Attempt, NewRun
+from mainspring.domain.ticket import Ticket
 from mainspring.errors import StoreError
 from mainspring.ports.audit import Audit
 from mainspring.ports.blobs import Blobs
+from mainspring.ports.broker import Broker, Connection, Delivery, Message
 from mainspring.ports.changes import Changes
 from mainspring.ports.checkup import Checkup
 from mainspring.ports.keys import Keys
@@ -21,6 +23,7 @@ from mainspring.ports.locks import Bookmark, HeldBy, HeldPage, Lock, Locks
 from mainspring.ports.observing import OUTCOME_WORDS
 from mainspring.ports.output import Output
 from mainspring.ports.sessions import Sessions
+from mainspring.ports.tickets import Tickets
 from mainspring.ports.time import Clock
 from mainspring.ports.timetable import Due, Timetable
 from mainspring.ports.tracing import trace_id_of
@@ -92,6 +95,56 @@ class MeasuredWork(ForwardingWork):
         """As `Work.steer`."""
         with self._time("steer"):
             return await super().steer(run, order)
+
+
+class MeasuredTickets:
+    """`Tickets` with its verbs timed, and those counted that were worth nothing."""
+
+    def __init__(self, tickets: Tickets, stopwatch: Stopwatch) -> None:
+        self._tickets = tickets
+        self._time = stopwatch.operation
+        self._count = stopwatch.measurements.tickets.add
+
+    async def take(self, lanes: Sequence[Lane], limit: int, grace: timedelta) -> Sequence[Ticket]:
+        """As `Tickets.take`."""
+        with self._time("take"):
+            return await self._tickets.take(lanes, limit, grace)
+
+    async def start(self, by: SessionId, tickets: Sequence[Ticket]) -> Sequence[Attempt | None]:
+        """As `Tickets.start`."""
+        with self._time("start"):
+            answers = await self._tickets.start(by, tickets)
+        self._count("refused", by=sum(answer is None for answer in answers))
+        return answers
+
+
+class MeasuredBroker:
+    """`Broker` with the messages counted that went and came."""
+
+    def __init__(self, broker: Broker, measurements: Measurements) -> None:
+        self._broker = broker
+        self._count = measurements.tickets.add
+
+    @property
+    def connection(self) -> Connection:
+        """As `Broker.connection`."""
+        return self._broker.connection
+
+    async def publish(self, topic: str, messages: Sequence[Message]) -> bool:
+        """As `Broker.publish`."""
+        published = await self._broker.publish(topic, messages)
+        self._count("published" if published else "unpublished", by=len(messages))
+        return published
+
+    async def receive(self, topics: Sequence[str], limit: int, wait: timedelta) -> Sequence[Delivery]:
+        """As `Broker.receive`."""
+        deliveries = await self._broker.receive(topics, limit, wait)
+        self._count("received", by=len(deliveries))
+        return deliveries
+
+    async def acknowledge(self, deliveries: Sequence[Delivery]) -> None:
+        """As `Broker.acknowledge`."""
+        await self._broker.acknowledge(deliveries)
 
 
 class MeasuredTimetable(ForwardingTimetable):
@@ -200,6 +253,10 @@ class MeasuredAttempts:
         """As `Observer.refused`."""
         self._measurements.verdicts_refused = count
 
+    def unreadable(self) -> None:
+        """As `Observer.unreadable`."""
+        self._measurements.tickets.add("unreadable")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredStore:
@@ -218,6 +275,7 @@ class MeasuredStore:
     changes: Changes
     transactions: Transactions | None
     checkup: Checkup | None
+    tickets: Tickets | None
     heartbeat: Callable[[], AbstractAsyncContextManager[Sessions]] | None
     shards: int
     schema: int
@@ -241,6 +299,7 @@ class MeasuredStore:
             changes=store.changes,
             transactions=store.transactions,
             checkup=store.checkup,
+            tickets=None if store.tickets is None else MeasuredTickets(store.tickets, stopwatch),
             heartbeat=store.heartbeat,
             shards=store.shards,
             schema=store.schema,

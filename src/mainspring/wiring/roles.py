@@ -102,6 +102,7 @@ async def worker_role(resources: Resources, applications: Sequence[Application] 
         tasks=tasks,
         tracing=resources.tracing,
         observer=_observer(resources),
+        pipe=resources.pipe,
         transactions=store.transactions,
         heartbeat=store.heartbeat,
     )

@@ -15,7 +15,9 @@ from pathlib import Path
 from mainspring.api.access import GivenKey
 from mainspring.domain.retry import MAX_RETRIES
 from mainspring.wiring.kinds import (
+    BROKER,
     COORDINATOR,
+    DIRECT,
     FOLDER,
     MILLISECONDS,
     NAME,
@@ -61,6 +63,13 @@ class Settings:
         "SIGNALS",
         "What wakes processes: store, or redis://host:6379/0, which wakes those on Cassandra sooner.",
         aliases={"REDIS_URL": COORDINATOR},
+    )
+    work: str = setting(
+        Part.STORE,
+        BROKER,
+        DIRECT,
+        "WORK",
+        "How due work comes to workers: direct, when they claim it from the store, or by way of redis://host:6379/0.",
     )
     members: str = setting(
         Part.SCHEDULER,
@@ -235,7 +244,7 @@ class Settings:
 
     def by_store_alone(self) -> "Settings":
         """The same, but nothing beside the store is used."""
-        return replace(self, signals=STORE, members=STORE)
+        return replace(self, signals=STORE, members=STORE, work=DIRECT)
 
     def given(self, name: str) -> bool:
         """Whether somebody set it, be it to its default."""

@@ -20,6 +20,7 @@ from mainspring.ports.locks import Locks
 from mainspring.ports.output import Output
 from mainspring.ports.sessions import Sessions
 from mainspring.ports.signals import Herald
+from mainspring.ports.tickets import Tickets
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.transactions import Transactions
@@ -61,6 +62,11 @@ class Store(Protocol):
     def transactions(self) -> Transactions | None: ...  # noqa: D102
     @property
     def checkup(self) -> Checkup | None: ...  # noqa: D102
+
+    @property
+    def tickets(self) -> Tickets | None:
+        """For work by way of a broker; None if runs can only be claimed."""
+        ...
 
     @property
     def heartbeat(self) -> Callable[[], AbstractAsyncContextManager[Sessions]] | None:

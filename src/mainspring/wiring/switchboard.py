@@ -9,6 +9,8 @@ from typing import Protocol
 from mainspring.adapters.files.signals import FileSignals
 from mainspring.adapters.memory.signals import Hub, MemorySignals
 from mainspring.ports.signals import Herald, Signals
+from mainspring.services.publishing import Publisher
+from mainspring.worker.settings import Pipe
 
 
 class OpenSignals(Signals, Protocol):
@@ -30,11 +32,12 @@ class Exchange:
 
 
 class Switchboard:
-    """Gives out the signals of one exchange, and closes them with the process."""
+    """Gives out the signals of one exchange, and closes them with the process; with a *pipe*, lanes are woken by it."""
 
-    def __init__(self, exchange: Exchange, closing: AsyncExitStack) -> None:
+    def __init__(self, exchange: Exchange, closing: AsyncExitStack, pipe: Pipe | None = None) -> None:
         self._exchange = exchange
         self._closing = closing
+        self._pipe = pipe
 
     async def subscribe(self) -> Signals:
         """Signals for one role alone: two that share one would take each other's."""
@@ -47,7 +50,7 @@ class Switchboard:
     async def _open(self, *, listening: bool) -> Signals:
         opened = await self._exchange.open(listening)
         self._closing.push_async_callback(opened.close)
-        return opened
+        return opened if self._pipe is None else Publisher(opened, self._pipe.tickets, self._pipe.broker)
 
 
 def within_process() -> Exchange:

@@ -29,6 +29,10 @@ class ToldAttempts:
         """As `Observer.refused`."""
         self._counting.refused(count)
 
+    def unreadable(self) -> None:
+        """As `Observer.unreadable`."""
+        self._counting.unreadable()
+
 
 def _named(attempt: Attempt) -> dict[str, object]:
     return {

@@ -7,6 +7,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from mainspring.ports.blobs import Blobs
+from mainspring.ports.broker import Broker
 from mainspring.ports.journal import Journal
 from mainspring.ports.locks import Leases
 from mainspring.ports.observing import Observer, Unobserved
@@ -14,6 +15,7 @@ from mainspring.ports.output import Output
 from mainspring.ports.sessions import Sessions
 from mainspring.ports.signals import Signals
 from mainspring.ports.tasks import Tasks
+from mainspring.ports.tickets import Tickets
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.ports.transactions import Transactions
@@ -45,6 +47,14 @@ class WorkerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pipe:
+    """The way by which runs come that aren't only claimed."""
+
+    broker: Broker
+    tickets: Tickets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerPorts:
     """All that a worker reaches the world through."""
 
@@ -60,6 +70,8 @@ class WorkerPorts:
     tasks: Tasks
     tracing: Tracing = UNTRACED
     observer: Observer = field(default_factory=Unobserved)
+    pipe: Pipe | None = None
+    """Where work comes by way of a broker; None to claim all of it."""
     transactions: Transactions | None = None
     """For handlers whose effects lie in the store's own database, where the store is one."""
     heartbeat: Callable[[], AbstractAsyncContextManager[Sessions]] | None = None

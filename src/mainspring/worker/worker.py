@@ -22,6 +22,7 @@ from mainspring.worker.holdings import Holdings
 from mainspring.worker.notebook import Notebook
 from mainspring.worker.printing import Printer
 from mainspring.worker.reaper import Reaper
+from mainspring.worker.receiving import Receiving
 from mainspring.worker.recovery import Recovery, insist
 from mainspring.worker.registry import DEFAULT, Registry
 from mainspring.worker.settings import Ended, WorkerPorts, WorkerSettings
@@ -98,7 +99,8 @@ class _Shift:
         self._loop = asyncio.get_running_loop()
         self._printer = Printer(ports.output, ports.clock, self._loop)
         self._executor = Executor(settings, ports, registry, notebook, self._printer)
-        self._claims = Claims(settings, ports, registry, self._executor, session_lost=self._lost)
+        claims = Claims if ports.pipe is None else Receiving
+        self._claims = claims(settings, ports, registry, self._executor, session_lost=self._lost)
         self._reaper = Reaper(settings, ports.clock, self._executor, self._claims)
         self._holdings = Holdings(ports.sessions, self._executor, self._claims)
         self._heartbeat = Heartbeat(settings, ports, news=self._news, told=self._hear, busy=self._hold_up)

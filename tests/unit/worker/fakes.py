@@ -14,7 +14,7 @@ from mainspring.domain.task import Task
 from mainspring.errors import NotFound, SessionLost, StoreError, StoreUnavailable
 from mainspring.ports.locks import HeldBy, Lock
 from mainspring.ports.output import Printed
-from mainspring.ports.sessions import Heard, News, NewSession
+from mainspring.ports.sessions import Heard, News, NewSession, Role
 from mainspring.ports.work import Claim
 from tests.unit.worker.leaps import START, LoopClock
 
@@ -34,6 +34,8 @@ class FakeStore:
         self.closed: list[SessionId] = []
         self.beats: list[News] = []
         self.flagged: set[RunId] = set()
+        self.members = 1
+        """How many workers there are."""
         self.draining = False
         """What is wished of every session."""
         self.refused: set[RunId] = set()
@@ -175,6 +177,11 @@ class FakeStore:
         self.alive.discard(by)
         self.closed.append(by)
         self._answer("close")
+
+    async def live(self, _: Role) -> Sequence[object]:
+        await self._call("live")
+        self._answer("live")
+        return range(self.members)
 
     async def held(self, session: SessionId, limit: int) -> Sequence[Attempt]:
         await self._call("held")

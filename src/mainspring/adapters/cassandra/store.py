@@ -31,6 +31,7 @@ class CassandraStore:
 
     shards = SHARDS
     transactions = None
+    tickets = None
 
     def __init__(self, context: Context, *, schema: int = SCHEMA, driver: Driver | None = None) -> None:
         self._context = context
