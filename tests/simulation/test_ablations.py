@@ -9,8 +9,8 @@ from _pytest.mark import ParameterSet
 
 from mainspring.adapters.cassandra import firing
 from mainspring.adapters.sqlite.statements import load
-from mainspring.testing.simulation.ablation import Ablation
-from mainspring.testing.simulation.ablations import BY_NAME, EVERY, statement
+from mainspring.testing.simulation.ablation import Ablation, statement
+from mainspring.testing.simulation.ablations import BY_NAME, EVERY
 from mainspring.testing.simulation.finding import MOST_SEEDS, Found, find
 from mainspring.testing.simulation.judging.properties import PROPERTIES
 from mainspring.testing.simulation.judging.verdict import Violation

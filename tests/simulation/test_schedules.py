@@ -8,17 +8,21 @@ import pytest
 from mainspring.testing.simulation.finding import Outcome, outcomes
 from mainspring.testing.simulation.storage import Store
 
-AT_LEAST = 500
 MORE = 100
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("store", "seconds"), [(Store.SQLITE, 15.0), (Store.CASSANDRA, 0.0)])
-def test_every_property_holds_under_as_many_schedules_as_the_time_allows(store: Store, seconds: float) -> None:
-    # At least five hundred on the slowest machine, and on a fast one as many as the time allows.
+@pytest.mark.parametrize(
+    ("store", "at_least", "seconds"),
+    [(Store.SQLITE, 500, 15.0), (Store.BROKER, 100, 0.0), (Store.CASSANDRA, 500, 0.0)],
+)
+def test_every_property_holds_under_as_many_schedules_as_the_time_allows(
+    store: Store, at_least: int, seconds: float
+) -> None:
+    # At least so many on the slowest machine, and on a fast one as many as the time allows.
     end = time.monotonic() + seconds
-    seeds = range(1, AT_LEAST + 1)
+    seeds = range(1, at_least + 1)
     failed = _failures(seeds, store)
     while not failed and time.monotonic() < end:
         seeds = range(seeds.stop, seeds.stop + MORE)
@@ -30,6 +34,12 @@ def test_every_property_holds_under_as_many_schedules_as_the_time_allows(store: 
 def test_every_property_holds_on_cassandra_under_twenty_thousand_schedules() -> None:
     failed = _failures(range(1, 20_001), Store.CASSANDRA)
     assert not failed, _report(failed, Store.CASSANDRA)
+
+
+@pytest.mark.chaos
+def test_every_property_holds_with_a_broker_under_ten_thousand_schedules() -> None:
+    failed = _failures(range(1, 10_001), Store.BROKER)
+    assert not failed, _report(failed, Store.BROKER)
 
 
 def _failures(seeds: range, store: Store) -> list[Outcome]:

@@ -125,7 +125,8 @@ async def test_whoever_waits_is_woken_though_the_server_forgot_everything(broker
     assert len(await waiting) == 1
 
 
-async def test_a_wait_is_bounded_however_long_it_may_take(broker: RedisBroker) -> None:
+async def test_a_wait_is_bounded_however_long_it_may_take(broker: RedisBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker_module, "LONGEST_WAIT", timedelta(milliseconds=20))
     async with asyncio.timeout(LONG.total_seconds()):
         assert not await broker.receive([TOPIC], 10, timedelta(days=1))
     assert broker.connection.up
@@ -159,6 +160,14 @@ async def test_a_server_that_falls_silent_keeps_nobody_waiting(valkey_server: Va
                 assert not await broker.receive([TOPIC], 10, NOT_AT_ALL)
                 assert not broker.connection.up
                 assert not await broker.publish(TOPIC, [a_message(1)])
+        await until_up(broker)
+
+
+async def test_whoever_asks_for_nothing_learns_of_it_too(valkey_server: ValkeyServer) -> None:
+    async with opened(valkey_server.url(), replace(BRISK, heartbeat=timedelta(milliseconds=10))) as broker:
+        await asyncio.to_thread(valkey_server.kill)
+        await until_up(broker, up=False)
+        await asyncio.to_thread(valkey_server.start)
         await until_up(broker)
 
 

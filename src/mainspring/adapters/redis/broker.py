@@ -64,6 +64,7 @@ class RedisBroker:
                     f"{self._address.shown} is too old to be a broker: it needs Redis 7, or any Valkey ({error})"
                 ) from error
             self._server.lost(error)
+        self._server.keep()
 
     @property
     def connection(self) -> Connection:

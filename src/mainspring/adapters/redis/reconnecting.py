@@ -26,14 +26,19 @@ class Reconnecting:
         self._random = random
         self._pace = pace
         self._failures = 0
+        self._failed = asyncio.Event()
         self._looking: asyncio.Task[None] | None = None
         self.connection = Connection(url=address.shown, up=True, since=clock.now())
         """As far as is known."""
 
     async def check(self) -> None:
-        """Ask the server in bounded time; raises what the probe does, and something else of THEIRS if there is none."""
+        """Ask the server in bounded time; raises what the probe does, or something else of THEIRS if there is none."""
         async with asyncio.timeout(self._pace.answer.total_seconds()):
             await self._probe()
+
+    def keep(self) -> None:
+        """Look for the server from now on: now and then while it is there, until it answers while it isn't."""
+        self._looking = asyncio.create_task(self._keep(), name="mainspring-broker")
 
     def worked(self) -> None:
         """The server has done what it was asked for. A probe proves less: only this ends a row of failures."""
@@ -41,11 +46,12 @@ class Reconnecting:
 
     def lost(self, error: BaseException) -> None:
         """The server has failed: nobody asks it for anything until it answers a probe."""
+        reason = str(error) or type(error).__name__
         if self.connection.up:
-            log.warning("broker.lost", redis=self._address.shown, reason=_reason(error))
-        self._fail(error)
-        if self._looking is None:
-            self._looking = asyncio.create_task(self._look(), name="mainspring-broker")
+            log.warning("broker.lost", redis=self._address.shown, reason=reason)
+        self._failures += 1
+        self._set(up=False, error=reason)
+        self._failed.set()
 
     async def close(self) -> None:
         """Look no more; twice changes nothing."""
@@ -53,27 +59,33 @@ class Reconnecting:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
 
-    async def _look(self) -> None:
-        while not self.connection.up:
-            await asyncio.sleep(self._pace.pause(self._failures, self._random))
+    async def _keep(self) -> None:
+        while True:
+            if self.connection.up:
+                await self._until_failed(self._pace.heartbeat.total_seconds())
+            if not self.connection.up:
+                await asyncio.sleep(self._pace.pause(self._failures, self._random))
             try:
                 await self.check()
             except THEIRS as error:
-                self._fail(error)
+                self.lost(error)
             else:
-                self._set(up=True, error=self.connection.error)
-        self._looking = None
-        log.info("broker.found", redis=self._address.shown)
+                self._find()
 
-    def _fail(self, error: BaseException) -> None:
-        self._failures += 1
-        self._set(up=False, error=_reason(error))
+    async def _until_failed(self, at_most: float) -> None:
+        self._failed.clear()
+        try:
+            async with asyncio.timeout(at_most):
+                await self._failed.wait()
+        except TimeoutError:
+            return
+
+    def _find(self) -> None:
+        if not self.connection.up:
+            self._set(up=True, error=self.connection.error)
+            log.info("broker.found", redis=self._address.shown)
 
     def _set(self, *, up: bool, error: str) -> None:
         known = self.connection
         since = known.since if up == known.up else self._clock.now()
         self.connection = Connection(url=known.url, up=up, since=since, error=error)
-
-
-def _reason(error: BaseException) -> str:
-    return str(error) or type(error).__name__

@@ -1,10 +1,9 @@
 """Deliberate defects: each takes one safeguard away, to prove that the simulation would see it missing.
 
-These are found on SQLite; those of the Cassandra adapter have a file of their own.
+These are found on SQLite; those of a broker and of the Cassandra adapter have files of their own.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -20,30 +19,12 @@ from mainspring.ports.journal import Finished, Note
 from mainspring.ports.signals import TIMETABLE
 from mainspring.services import planner
 from mainspring.services.rescuer import Rescuer
-from mainspring.testing.simulation.ablation import Ablation, Patch, method
+from mainspring.testing.simulation import broker_ablations as broker
+from mainspring.testing.simulation.ablation import Ablation, method, statement
 from mainspring.testing.simulation.cassandra import ablations as cassandra
 from mainspring.testing.simulation.ports import SimulatedJournal
 from mainspring.worker.delivery import Delivered, Delivery
 from mainspring.worker.holdings import Holdings
-
-
-def statement(file: str, *changes: tuple[str, str, str]) -> Patch:
-    """Patches SQL: (statement, text in it, text in its place)."""
-
-    @contextmanager
-    def patched() -> Iterator[None]:
-        statements = load(file)
-        before = dict(statements)
-        for name, old, new in changes:
-            if old not in statements[name]:
-                raise ValueError(f"the statement {name} has no {old!r} any more: mend its ablation")
-            statements[name] = statements[name].replace(old, new)
-        try:
-            yield
-        finally:
-            statements.update(before)
-
-    return patched
 
 
 async def _do_no_rescue(_rescuer: Rescuer) -> bool:
@@ -229,5 +210,5 @@ ABLATIONS: tuple[Ablation, ...] = (
         ),
     ),
 )
-EVERY: tuple[Ablation, ...] = (*ABLATIONS, *cassandra.ABLATIONS)
+EVERY: tuple[Ablation, ...] = (*ABLATIONS, *broker.ABLATIONS, *cassandra.ABLATIONS)
 BY_NAME = {ablation.name: ablation for ablation in EVERY}

@@ -31,6 +31,7 @@ class Client:
         self._process = process
         self._around = around
         self._ports: dict[str, Any] = {}
+        self._signals = around.sender(process)
 
     @property
     def random(self) -> Random:
@@ -55,8 +56,7 @@ class Client:
 
     async def notify(self, topics: Sequence[str]) -> None:
         """Tell the others, as the API does after it has stored something."""
-        self._process.check()
-        self._around.signalling.publish(topics)
+        await self._signals.notify(topics)
 
     async def change(self, job_id: JobId, change: Change) -> None:
         """Read a standing job, change it, save it; from the beginning if somebody was faster."""

@@ -10,6 +10,7 @@ from mainspring.domain.job import Job, NewJob
 from mainspring.domain.outcome import Verdict
 from mainspring.domain.plan import Advance, DueJob, Skip
 from mainspring.domain.run import Attempt, NewRun
+from mainspring.domain.ticket import Ticket
 from mainspring.ports.journal import Began, Finished, Opened
 from mainspring.ports.sessions import Heard, NewSession
 from mainspring.ports.timetable import Due
@@ -72,6 +73,7 @@ _SHORT: dict[type, Callable[[Any], str]] = {
     NewRun: lambda value: f"run {_id(value.id)} due {briefly(value.due)} key {value.key.text if value.key else None}",
     Skip: lambda value: f"{_moment(value.first)}…{_moment(value.last)} {value.reason}",
     Attempt: lambda value: f"{_id(value.run_id)}/{value.fence}",
+    Ticket: lambda value: f"{_id(value.run_id)}/{value.fence}",
     Began: lambda value: f"began {_id(value.run_id)}/{value.fence}",
     Finished: lambda value: f"finished {_verdict(value.verdict)}",
     Opened: lambda value: f"opened {value.session}",

@@ -176,6 +176,10 @@ class Signalling:
         self._subscribers.append(subscriber)
         return subscriber
 
+    def sender(self, process: Process) -> "SimulatedSignals":
+        """A `Signals` for a process that only notifies."""
+        return SimulatedSignals(self, process)
+
     def publish(self, topics: Sequence[str]) -> None:
         """Send *topics* to everybody who lives."""
         self._subscribers = [each for each in self._subscribers if each.process.alive]

@@ -7,16 +7,19 @@ from typing import Any
 
 from mainspring.ports.journal import Journal
 from mainspring.ports.sessions import NewSession, Role
+from mainspring.ports.signals import Signals
 from mainspring.services.membership import Membership
 from mainspring.services.planner import Planner
 from mainspring.services.pruner import Pruner
+from mainspring.services.publishing import Publisher
 from mainspring.services.rescuer import Rescuer
 from mainspring.services.ticker import Ticker
+from mainspring.testing.simulation.broker import SimulatedServer
 from mainspring.testing.simulation.handlers import Effects, ObservedTasks, registry_of
 from mainspring.testing.simulation.ports import ProcessClock, SeededRandom, Signalling
 from mainspring.testing.simulation.process import Process
 from mainspring.testing.simulation.storage import Storage
-from mainspring.worker.settings import WorkerPorts, WorkerSettings
+from mainspring.worker.settings import Pipe, WorkerPorts, WorkerSettings
 from mainspring.worker.worker import Worker
 
 TTL = timedelta(seconds=6)
@@ -30,10 +33,29 @@ class Surroundings:
     storage: Storage
     signalling: Signalling
     effects: Effects
+    broker: SimulatedServer | None = None
 
     def port(self, process: Process, name: str) -> Any:
         """A port of the store."""
         return self.storage.port(process, name)
+
+    def pipe(self, process: Process) -> Pipe | None:
+        """The way to the broker, where there is one."""
+        if self.broker is None:
+            return None
+        return Pipe(broker=self.broker.join(process), tickets=self.port(process, "tickets"))
+
+    def signals(self, process: Process) -> Signals:
+        """For somebody who listens, and wakes others as whoever wakes does here."""
+        return _publishing(self.signalling.subscribe(process), self.pipe(process))
+
+    def sender(self, process: Process) -> Signals:
+        """For somebody who only wakes others."""
+        return _publishing(self.signalling.sender(process), self.pipe(process))
+
+
+def _publishing(signals: Signals, pipe: Pipe | None) -> Signals:
+    return signals if pipe is None else Publisher(signals, pipe.tickets, pipe.broker)
 
 
 async def work(process: Process, around: Surroundings, journal: Journal) -> None:
@@ -42,7 +64,7 @@ async def work(process: Process, around: Surroundings, journal: Journal) -> None
     ports = WorkerPorts(
         work=around.port(process, "work"),
         sessions=around.port(process, "sessions"),
-        signals=around.signalling.subscribe(process),
+        signals=around.signals(process),
         locks=around.port(process, "locks"),
         output=around.port(process, "output"),
         blobs=around.port(process, "blobs"),
@@ -50,6 +72,7 @@ async def work(process: Process, around: Surroundings, journal: Journal) -> None
         clock=ProcessClock(process),
         random=SeededRandom(process),
         tasks=ObservedTasks(process, around.effects),
+        pipe=around.pipe(process),
     )
     settings = WorkerSettings(
         name=process.name,
@@ -68,7 +91,7 @@ async def schedule(process: Process, around: Surroundings) -> None:
     clock, random = ProcessClock(process), SeededRandom(process)
     work_port, sessions = around.port(process, "work"), around.port(process, "sessions")
     timetable, upkeep, audit = (around.port(process, name) for name in ("timetable", "upkeep", "audit"))
-    signals = around.signalling.subscribe(process)
+    signals = around.signals(process)
     new = NewSession(role=Role.SCHEDULER, name=process.name, ttl=TTL)
     shards = around.storage.shards
     membership = Membership(sessions, signals, clock, random, session=new, shards=shards)

@@ -24,6 +24,8 @@ class Store(StrEnum):
     """The adapters that can be simulated."""
 
     SQLITE = "sqlite"
+    BROKER = "broker"
+    """SQLite again, with work by way of a broker."""
     CASSANDRA = "cassandra"
 
 

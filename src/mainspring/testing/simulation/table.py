@@ -21,7 +21,7 @@ _TABLE = """
 | ablation | what is broken | noticed by | schedules |
 |---|---|---|---:|
 """
-_TITLES = {Store.SQLITE: "SQLite", Store.CASSANDRA: "Cassandra"}
+_TITLES = {Store.SQLITE: "SQLite", Store.BROKER: "SQLite with a broker", Store.CASSANDRA: "Cassandra"}
 _MIDDLE = """
 ## Properties
 

@@ -3,6 +3,7 @@
 from random import Random
 
 from mainspring.ports.journal import Note
+from mainspring.testing.simulation.broker import SimulatedServer
 from mainspring.testing.simulation.chaos import Chaos
 from mainspring.testing.simulation.client import Client
 from mainspring.testing.simulation.handlers import Effects
@@ -26,7 +27,7 @@ class World:
         self.seed = seed
         self.universe = Universe(self._stream("order"))
         self.history = History()
-        self.weather = Weather(self._stream("weather"), CHANCES if store is Store.SQLITE else FAIRER_CHANCES)
+        self.weather = Weather(self._stream("weather"), FAIRER_CHANCES if store is Store.CASSANDRA else CHANCES)
         self.clock = StoreClock(self.universe)
         self.storage = self._build(store)
         self.servants: dict[str, Process] = {}
@@ -36,6 +37,7 @@ class World:
             storage=self.storage,
             signalling=Signalling(self.universe, self.weather, self._stream("signals").random),
             effects=Effects(),
+            broker=self._broker() if store is Store.BROKER else None,
         )
         self._doomed: set[str] = set()
         """Those who don't come back after their first end."""
@@ -66,11 +68,14 @@ class World:
 
     def _build(self, store: Store) -> Storage:
         around = self.universe, self.weather, self.history, self.clock
-        if store is Store.SQLITE:
+        if store is not Store.CASSANDRA:
             return SqliteStorage(*around)
         from mainspring.testing.simulation.cassandra.storage import CassandraStorage  # noqa: PLC0415 - only if needed
 
         return CassandraStorage(*around, self._stream("nodes"))
+
+    def _broker(self) -> SimulatedServer:
+        return SimulatedServer(self.universe, self.weather, self.history, self._stream("broker"))
 
     def _populate(self, random: Random) -> None:
         workers = random.choice((1, 2, 2, 3))

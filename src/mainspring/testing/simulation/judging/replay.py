@@ -3,11 +3,11 @@
 import math
 from collections.abc import Sequence
 
-from mainspring.domain.ids import JobId, RunId, SessionId, fired_run_id
+from mainspring.domain.ids import Fence, JobId, RunId, SessionId, fired_run_id
 from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Settled
 from mainspring.domain.plan import Advance, Skip
-from mainspring.domain.run import NewRun, State
+from mainspring.domain.run import Attempt, NewRun, State
 from mainspring.ports.work import Addition, Cancel, Effect, Steered
 from mainspring.testing.simulation.history import Applied, Event, Handled, History
 from mainspring.testing.simulation.judging.job_model import JobModel
@@ -31,11 +31,15 @@ class Replay:
         self._sessions: dict[SessionId, str] = {}
         """Which process opened each, until it has ended."""
         self._ended_at: dict[SessionId, float] = {}
+        self._asked_for: set[tuple[str, RunId, Fence]] = set()
+        """Who has asked the store to start what."""
         self._leeway = leeway
         self._at = 0.0
         self._verbs = {
             "work.add": self._added,
             "work.claim": self._claimed,
+            "tickets.start": self._started,
+            "broker.acknowledge": self._acknowledged,
             "work.settle": self._settled,
             "work.steer": self._steered,
             "work.discard": self._discarded,
@@ -84,7 +88,22 @@ class Replay:
             self.requeued.add(run.origin)
 
     def _claimed(self, event: Applied) -> None:
-        for attempt in event.answer.attempts:
+        self._handed_over(event.answer.attempts, event)
+
+    def _started(self, event: Applied) -> None:
+        _, tickets = event.arguments
+        self._asked_for.update((event.process, ticket.run_id, ticket.fence) for ticket in tickets)
+        self._handed_over([attempt for attempt in event.answer if attempt is not None], event)
+
+    def _acknowledged(self, event: Applied) -> None:
+        [tickets] = event.arguments
+        for ticket in tickets:
+            if (event.process, ticket.run_id, ticket.fence) not in self._asked_for:
+                what = f"the ticket {ticket.run_id.hex[-6:]}/{ticket.fence}"
+                self._object("tickets", f"{what} was acknowledged before the store had answered for it")
+
+    def _handed_over(self, attempts: Sequence[Attempt], event: Applied) -> None:
+        for attempt in attempts:
             if self._has_ended(attempt.session):
                 self._object("P4", f"session {attempt.session} was handed a run after its end")
             model = self.runs.get(attempt.run_id)
