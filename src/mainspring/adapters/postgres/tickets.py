@@ -18,7 +18,7 @@ _ID = 0
 
 
 class PostgresTickets:
-    """A waiting run with a deadline has a ticket out."""
+    """A waiting run with a deadline has a ticket out, since then."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -13,6 +13,7 @@ from mainspring.adapters.postgres.rows import run_from, text
 from mainspring.adapters.postgres.statements import load
 from mainspring.domain.ids import JobId, Lane, RunId
 from mainspring.domain.run import Run
+from mainspring.ports.tickets import GRACE
 from mainspring.ports.views import Cursor, DeadFilter, DeadLetter, Figures, JobFilter, JobRecord, Page, RunFilter
 
 _SQL = load("views")
@@ -52,7 +53,7 @@ class PostgresViews:
 
     async def due(self, owner: str | None = None) -> int:
         """How many runs could start now."""
-        due: int = await self._engine.value(_SQL["due"], text(owner), purpose=Purpose.READ)
+        due: int = await self._engine.value(_SQL["due"], text(owner), GRACE, purpose=Purpose.READ)
         return due
 
     async def handlers(self) -> Mapping[str, Lane]:

@@ -17,7 +17,7 @@ _SQL = load("tickets")
 
 
 class SqliteTickets:
-    """A waiting run with a deadline has a ticket out."""
+    """A waiting run with a deadline has a ticket out, since then."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -41,7 +41,7 @@ def _take(transaction: Transaction, lanes: Sequence[Lane], limit: int, grace: ti
                 found = transaction.value(_SQL["untaken"], lane, priority, transaction.now, limit - len(taken))
                 taken += [_ticket(row, lane, priority) for row in json.loads(found)]
     ids = dump([ticket.run_id.hex for ticket in taken])
-    transaction.execute(_SQL["take"], ids, transaction.now + micros(grace))
+    transaction.execute(_SQL["take"], ids, transaction.now, transaction.now + micros(grace))
     return taken
 
 

@@ -9,13 +9,15 @@ from mainspring.adapters.figures import Total, tallies
 from mainspring.adapters.sqlite import pages
 from mainspring.adapters.sqlite.claim import levels
 from mainspring.adapters.sqlite.engine import Engine, Transaction
-from mainspring.adapters.sqlite.rows import run_from, to_instant
+from mainspring.adapters.sqlite.rows import micros, run_from, to_instant
 from mainspring.adapters.sqlite.statements import load
 from mainspring.domain.ids import JobId, Lane, RunId
 from mainspring.domain.run import Run
+from mainspring.ports.tickets import GRACE
 from mainspring.ports.views import Cursor, DeadFilter, DeadLetter, Figures, JobFilter, JobRecord, Page, RunFilter
 
 _SQL = load("views")
+_GRACE = micros(GRACE)
 
 
 class SqliteViews:
@@ -68,11 +70,12 @@ def _run(transaction: Transaction, run_id: RunId) -> Run | None:
 
 def _due(transaction: Transaction, owner: str | None) -> int:
     """From lane to lane and from priority to priority, so that only what is due is counted."""
+    soon = transaction.now + _GRACE
     return sum(
-        transaction.value(_SQL["due"], lane, level.priority, transaction.now, owner)
+        transaction.value(_SQL["due"], lane, level.priority, transaction.now, owner, soon)
         for lane in _lanes(transaction)
         for level in levels(transaction, lane)
-        if level.wake <= transaction.now
+        if level.wake <= soon
     )
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from mainspring.domain.ids import DEFAULT_LANE, Fence, Lane, SessionId
 from mainspring.domain.outcome import Failed, HandedBack, Lost, Settled, Succeeded
-from mainspring.domain.run import Attempt, State
+from mainspring.domain.run import Attempt, Label, State
 from mainspring.domain.ticket import Ticket
 from mainspring.errors import SessionLost
-from mainspring.ports.tickets import Tickets
+from mainspring.ports.tickets import GRACE, Tickets
 from mainspring.ports.work import Cancel, Edit, Hold, Release
 from mainspring.testing.clock import Time
 from mainspring.testing.contracts.base import (
@@ -79,9 +79,11 @@ class TakingContract(StoreContract):
         new = make.run()
         await added(store, new)
         before = await seen(store, new.id)
-        await taken_one(store)
+        await taken_one(store, grace=GRACE)
         after = await seen(store, new.id)
         assert replace(after, wake_at=None) == replace(before, wake_at=None)
+        assert after.label(await store.views.now()) is Label.READY
+        assert await store.views.due() == 1
 
     async def test_claims_pass_over_it_until_the_grace_has_ended_and_then_find_it(
         self, store: TicketingStore, make: Factory, time: Time
@@ -131,11 +133,11 @@ class TakingContract(StoreContract):
         worker = await a_worker(store)
         new = make.run()
         await added(store, new)
-        ticket = await taken_one(store, grace=SHORT)
+        ticket = await taken_one(store)
+        await time.pass_(SHORT)
         for order in orders:
             await store.work.steer(new.id, order)
         assert await started(store, worker, ticket) is None
-        await time.pass_(LONGER)
         again = await taken_one(store)
         assert again.fence > ticket.fence
         assert await started(store, worker, again) is not None

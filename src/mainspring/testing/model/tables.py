@@ -63,8 +63,8 @@ class Tables:
     """When runs that are held would have woken."""
     settled: dict[RunId, Fence] = field(default_factory=dict)
     """The hand-over that put a waiting run back, so that a repeat can be told from a result that comes too late."""
-    ticketed: dict[RunId, Fence] = field(default_factory=dict)
-    """The fence under which a ticket of a run was taken last."""
+    tickets: dict[RunId, tuple[Fence, datetime]] = field(default_factory=dict)
+    """The fence under which a ticket of a run was taken last, and until when claims pass over the run."""
     origins: dict[RunId, Origin] = field(default_factory=dict)
     accepted: dict[tuple[str, str], Accepted] = field(default_factory=dict)
     dead: dict[RunId, DeadLetter] = field(default_factory=dict)
@@ -91,6 +91,11 @@ class Tables:
         """Append to the audit."""
         for entry in entries:
             self.audit.append(Recorded(number=len(self.audit) + 1, at=self.now(), entry=entry, digest=None))
+
+    def claimable_at(self, run: Run) -> datetime | None:
+        """When claims may have a run that waits; None while it is held."""
+        fence, until = self.tickets.get(run.id, (None, None))
+        return until if fence == run.fence and run.wake_at is not None else run.wake_at
 
     def change(self, run: Run, **fields: Any) -> Run:
         """Replace fields of a run's row."""

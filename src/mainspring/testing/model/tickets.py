@@ -1,7 +1,6 @@
 """Tickets of runs, and starting what they name."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 from mainspring.domain.ids import Lane, SessionId
@@ -22,8 +21,9 @@ class MemoryTickets:
         tables = self._tables
         taken: list[Ticket] = []
         for run in [run for lane in dict.fromkeys(lanes) for run in ready(tables, lane)]:
-            if len(taken) < limit and tables.ticketed.get(run.id) != run.fence and run.wake_at is not None:
-                tables.ticketed[run.id] = run.fence
+            fence, _ = tables.tickets.get(run.id, (None, None))
+            if len(taken) < limit and fence != run.fence and run.wake_at is not None:
+                tables.tickets[run.id] = run.fence, tables.now() + grace
                 taken.append(
                     Ticket(
                         run_id=run.id,
@@ -33,7 +33,7 @@ class MemoryTickets:
                         wake_at=run.wake_at,
                     )
                 )
-                tables.change(run, wake_at=tables.now() + grace)
+                tables.change(run, wake_at=tables.now())
         return taken
 
     async def start(self, by: SessionId, tickets: Sequence[Ticket]) -> Sequence[Attempt | None]:
@@ -47,4 +47,4 @@ class MemoryTickets:
             return None
         if ticket.wake_at > self._tables.now():
             return None
-        return hand_over(self._tables, replace(run, wake_at=ticket.wake_at), by, name)
+        return hand_over(self._tables, run, by, name, ticket.wake_at)

@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from mainspring.domain.ids import Fence, JobId, Lane, RunId, SessionId
@@ -82,7 +82,7 @@ class MemoryWork:
             for queue in queues:
                 if queue and len(taken) < limit:
                     taken.append(queue.popleft())
-        attempts = [hand_over(self._tables, run, by, name) for run in taken]
+        attempts = [hand_over(self._tables, run, by, name, self._tables.claimable_at(run)) for run in taken]
         waits = self._waits(lanes).values()
         next_in = timedelta(0) if len(attempts) >= limit else min(waits, default=None)
         return Claim(attempts=attempts, next_in=next_in)
@@ -91,8 +91,9 @@ class MemoryWork:
         now = self._tables.now()
         waits: dict[Lane, timedelta] = {}
         for run in self._tables.live():
-            if run.state is State.WAITING and run.wake_at is not None and run.task.lane in lanes:
-                wait = max(run.wake_at - now, timedelta(0))
+            at = self._tables.claimable_at(run)
+            if run.state is State.WAITING and at is not None and run.task.lane in lanes:
+                wait = max(at - now, timedelta(0))
                 waits[run.task.lane] = min(wait, waits.get(run.task.lane, wait))
         return waits
 
@@ -186,21 +187,22 @@ def ready(tables: Tables, lane: Lane) -> list[Run]:
     """Runs of a lane that may start, the best first."""
     now = tables.now()
     found = [
-        (-run.task.priority, run.wake_at, run.id)
+        (-run.task.priority, at, run.id)
         for run in tables.live()
-        if run.state is State.WAITING and run.task.lane == lane and run.wake_at is not None and run.wake_at <= now
+        if run.state is State.WAITING and run.task.lane == lane
+        if (at := tables.claimable_at(run)) is not None and at <= now
     ]
     return [tables.runs[run_id] for _, _, run_id in sorted(found)]
 
 
-def hand_over(tables: Tables, run: Run, by: SessionId, name: str) -> Attempt:
-    """Make a run that waits the session's own."""
+def hand_over(tables: Tables, run: Run, by: SessionId, name: str, since: datetime | None) -> Attempt:
+    """Make a run that has waited *since* then the session's own."""
     now = tables.now()
-    assert run.wake_at is not None
+    assert since is not None
     tables.changed.append(run.id)
     tables.count(run, "started")
-    tables.count(run, f"waited {bisect_left(WAIT_BUCKETS, now - run.wake_at)}")
-    tables.count(run, "waited", (now - run.wake_at) // timedelta(microseconds=1))
+    tables.count(run, f"waited {bisect_left(WAIT_BUCKETS, now - since)}")
+    tables.count(run, "waited", (now - since) // timedelta(microseconds=1))
     tables.holders[run.id] = by
     tables.settled.pop(run.id, None)
     held = tables.change(

@@ -16,8 +16,8 @@ id, owner, project, name, key, state, version, terms, created_at, updated_at, ne
 handler, lane, priority, timeout, retry, payload, blob
 
 -- name: live_run
-id, job_id, origin, owner, project, name, key, spec, state, created_at, version, due_at, nullif(wake_at, 'infinity'),
-fence, attempt, failures, losses, worker, started_at, NULL::timestamptz, cancel IS NOT NULL,
+id, job_id, origin, owner, project, name, key, spec, state, created_at, version, due_at,
+CASE WHEN state = 0 AND deadline_at IS NOT NULL THEN deadline_at ELSE nullif(wake_at, 'infinity') END, fence, attempt, failures, losses, worker, started_at, NULL::timestamptz, cancel IS NOT NULL,
 NULL::bytea, NULL::text, error, reason, NULL::timestamptz, NULL::bigint, log, handler, lane, priority, timeout, retry, payload, blob
 
 -- name: ended_run

@@ -1,4 +1,5 @@
--- Batches come in as arrays, one per column. A waiting run with a deadline has a ticket out.
+-- Batches come in as arrays, one per column. A waiting run with a deadline has a ticket out, since then;
+-- its wake time is when claims may have it.
 
 -- name: take
 -- Due runs of the lanes $1 of which nobody has a ticket, at most $2, by lane and priority; claims pass over them for $3. Rows
@@ -20,7 +21,7 @@ chosen AS MATERIALIZED (
     ) best LIMIT $2
 ),
 taken AS (
-    UPDATE queue SET wake_at = now() + $3::interval, deadline_at = now() + $3::interval
+    UPDATE queue SET wake_at = now() + $3::interval, deadline_at = now()
     WHERE ctid = ANY (ARRAY(SELECT chosen.ctid FROM chosen))
     RETURNING id
 )

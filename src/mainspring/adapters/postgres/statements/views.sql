@@ -152,8 +152,8 @@ WITH RECURSIVE level (lane, priority) AS (
 )
 SELECT coalesce(sum(amount), 0)::bigint FROM level CROSS JOIN LATERAL (
     SELECT count(*) AS amount FROM queue q
-    WHERE q.lane = level.lane AND q.state = 0 AND q.priority = level.priority AND q.wake_at <= now()
-      AND ($1::text IS NULL OR q.owner = $1)
+    WHERE q.lane = level.lane AND q.state = 0 AND q.priority = level.priority AND q.wake_at <= now() + $2::interval
+      AND (q.wake_at <= now() OR q.deadline_at IS NOT NULL) AND ($1::text IS NULL OR q.owner = $1)
 ) AS woken;
 
 -- name: dead_count

@@ -343,7 +343,7 @@ INSERT INTO tally (owner, lane, kind, what, amount, ids) SELECT owner, lane, kin
 -- name: hold
 -- A ticket that is out is worthless from now on, as after a release and an edit.
 WITH changed AS (
-    UPDATE queue SET held_wake = wake_at, wake_at = 'infinity', fence = fence + 1, version = version + 1, deadline_at = NULL
+    UPDATE queue SET held_wake = coalesce(deadline_at, wake_at), wake_at = 'infinity', fence = fence + 1, version = version + 1, deadline_at = NULL
     WHERE id = $1 RETURNING *
 )
 INSERT INTO tally (owner, lane, kind, what, amount, ids) SELECT owner, lane, kind, 'held', 0, ARRAY[id] FROM changed;
@@ -368,7 +368,7 @@ SELECT $2, lane, $3, 'added', amount, ARRAY[$1::uuid] FROM (VALUES ($4::text, -1
 WITH due AS MATERIALIZED (SELECT coalesce($2::timestamptz, now() + $3::interval) AS moment),
 changed AS (
     UPDATE queue SET due_at = coalesce(moment, due_at),
-        wake_at = CASE WHEN wake_at = 'infinity' THEN wake_at ELSE coalesce(moment, wake_at) END,
+        wake_at = CASE WHEN wake_at = 'infinity' THEN wake_at ELSE coalesce(moment, deadline_at, wake_at) END,
         held_wake = CASE WHEN wake_at = 'infinity' THEN coalesce(moment, held_wake) END,
         name = coalesce($4, name), spec = coalesce($5, spec), fence = fence + 1, version = version + 1, deadline_at = NULL
     FROM due WHERE id = $1 RETURNING queue.*

@@ -9,8 +9,8 @@ hex(id), owner, project, name, key, state, version, hex(terms), created_at, upda
 handler, lane, priority, timeout, retry, hex(payload), blob
 
 -- name: live_run
-hex(id), hex(job_id), hex(origin), owner, project, name, key, iif(spec IS NULL, NULL, hex(spec)), state, created_at, version, due_at, wake_at,
-fence, attempt, failures, losses, worker, started_at, NULL, cancel, NULL, NULL, error, reason,
+hex(id), hex(job_id), hex(origin), owner, project, name, key, iif(spec IS NULL, NULL, hex(spec)), state, created_at, version, due_at,
+iif(state = 0, coalesce(deadline_at, wake_at), wake_at), fence, attempt, failures, losses, worker, started_at, NULL, cancel, NULL, NULL, error, reason,
 NULL, NULL, log, handler, lane, priority, timeout, retry, hex(payload), blob
 
 -- name: ended_run

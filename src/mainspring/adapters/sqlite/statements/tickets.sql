@@ -1,4 +1,5 @@
--- Batches come in and go out as JSON arrays; see engine.py for why. A waiting run with a deadline has a ticket out.
+-- Batches come in and go out as JSON arrays; see engine.py for why. A waiting run with a deadline has a ticket
+-- out, since then; its wake time is when claims may have it.
 
 -- name: untaken
 -- The runs of one priority that have waited longest and of which nobody has a ticket.
@@ -8,8 +9,8 @@ SELECT json_group_array(json_array(hex(id), fence, wake_at)) FROM (
 );
 
 -- name: take
--- Claims pass over these runs until the deadline.
-UPDATE queue SET wake_at = ?2, deadline_at = ?2 WHERE id IN (SELECT unhex(value) FROM json_each(?1));
+-- Claims pass over these runs until ?3.
+UPDATE queue SET wake_at = ?3, deadline_at = ?2 WHERE id IN (SELECT unhex(value) FROM json_each(?1));
 
 -- name: current
 -- Which tickets (id, fence, wake time) name a run as it waits now. By a clock that was set back, it may be too early.

@@ -149,7 +149,8 @@ SELECT unhex(value ->> 0), value ->> 1, unhex(value ->> 2), value ->> 3, value -
 
 -- name: steered
 -- What an order has to know about a live run.
-SELECT json_array(seq, state, version, wake_at, owner, lane, kind) FROM queue WHERE id = ?1;
+SELECT json_array(seq, state, version, iif(state = 0, coalesce(deadline_at, wake_at), wake_at), owner, lane, kind)
+FROM queue WHERE id = ?1;
 
 -- name: ended_state
 SELECT state FROM history WHERE id = ?1;
@@ -173,7 +174,7 @@ UPDATE queue SET wake_at = ?2 WHERE seq = ?1;
 UPDATE queue SET handler = ?2, lane = ?3, priority = ?4, timeout = ?5, retry = ?6, payload = unhex(?7), blob = ?8 WHERE seq = ?1;
 
 -- name: edit_rest
-UPDATE queue SET due_at = coalesce(?2, due_at), wake_at = coalesce(?3, wake_at), name = coalesce(?4, name), spec = coalesce(?5, spec)
+UPDATE queue SET due_at = coalesce(?2, due_at), wake_at = coalesce(?3, deadline_at, wake_at), name = coalesce(?4, name), spec = coalesce(?5, spec)
 WHERE seq = ?1;
 
 -- name: next_number
