@@ -28,7 +28,6 @@ class Document:
 
 
 NODES = "the tests on three Cassandra nodes to pass wholly, twice in a row: tests/chaos/test_cassandra_cluster.py"
-QUEUE = "the queue in Redis"
 KAFKA, SQS, ETCD, S3 = (f"the {name} adapter" for name in ("Kafka", "SQS", "etcd", "S3"))
 
 KILL = ("tests/scenarios/kill/test_kill_nine.py",)

@@ -3,7 +3,6 @@ from scripts.documents.group import (
     LAB,
     MEASURED_APART,
     PORTS,
-    QUEUE,
     STACKS,
     TROUBLE,
     Document,
@@ -17,7 +16,7 @@ S3 = Document(
     (
         Group("01 to 03, 08, 13, 16 to 19, 23 to 30, 32", "Exercise 1: immediate jobs, /stats and /workers"),
         Group("04", "PostgreSQL", ("tests/conformance/test_postgres.py", "tests/documents/test_one_server.py")),
-        Group("05", "Redis as the queue and for locks", later=QUEUE),
+        Group("05", "Redis as the queue and for the lead; locks are the store's"),
         Group("06, 11, 12, 15, 63, 65", "Containers: their health, ports, profile and database", STACKS),
         Group("07", "Traces, and Jaeger to look at them", ("tests/scenarios/tracing/test_traces.py", *PORTS)),
         Group("09, 22, 33 to 35", "Exercise 2: delayed jobs"),

@@ -20,7 +20,7 @@ from tests.documents.starting import Started, started
 ONCE = ["migrate"]
 API = (["api"], ["serve"])
 STORE = {"MAINSPRING_STORE", "DATABASE_URL"}
-REDIS = {"MAINSPRING_SIGNALS", "REDIS_URL"}
+REDIS = {"MAINSPRING_SIGNALS", "MAINSPRING_WORK", "REDIS_URL"}
 COLLECTOR = "OTEL_EXPORTER_OTLP_ENDPOINT"
 OF_THE_CONTAINER = {"PATH", "PYTHONUNBUFFERED"}
 PROGRAM = "from mainspring.cli.main import run; run()"

@@ -160,7 +160,9 @@ def test_the_image_runs_as_nobody_in_particular_and_says_how_it_is() -> None:
 def test_a_stack_with_redis_uses_it_and_starts_without() -> None:
     for stack, variable in (
         ("dashboard", "REDIS_URL"),
+        ("dashboard", "MAINSPRING_WORK"),
         ("lab", "REDIS_URL"),
+        ("lab", "MAINSPRING_WORK"),
         ("scylla-kafka-sqs", "MAINSPRING_SIGNALS"),
     ):
         for service in ours(stack):

@@ -28,7 +28,11 @@ def simulate(
     or 1,
     simulated: Annotated[
         Simulated,
-        typer.Option("--store", metavar="NAME", help="What the cluster keeps everything in: sqlite, broker (the same with one) or cassandra."),
+        typer.Option(
+            "--store",
+            metavar="NAME",
+            help="What the cluster keeps everything in: sqlite, broker (the same with one) or cassandra.",
+        ),
     ] = Simulated.SQLITE,
     ablation: Annotated[str | None, typer.Option(help="Put a defect in on purpose.", metavar="NAME")] = None,
     trace: Annotated[int | None, typer.Option(help="Print all that happens under one seed.", metavar="SEED")] = None,
