@@ -14,6 +14,7 @@ class Simulated(StrEnum):
     """The stores that can be simulated."""
 
     SQLITE = "sqlite"
+    BROKER = "broker"
     CASSANDRA = "cassandra"
 
 

@@ -21,7 +21,7 @@ class Ticket:
     lane: Lane
     priority: int
     wake_at: datetime
-    """When the run was to start. The store hides it from claims meanwhile, and tells the wait by this."""
+    """When the run was to start: brokers sort by it, and the wait is told by it."""
 
 
 def written(ticket: Ticket) -> bytes:

@@ -16,10 +16,15 @@ from mainspring.errors import StoreError
 from mainspring.ports.broker import Broker, Message
 from mainspring.ports.signals import Signals, lane_of, lane_topic
 from mainspring.ports.tickets import GRACE, Tickets
+from mainspring.ports.time import Clock
 
 BATCH = 500
 MOST_BATCHES = 20
 """In a row; whoever looks after the lane sees what is left."""
+SLOW = 0.05
+REST = 9
+"""A store that takes longer than so many seconds to find nothing new, among all that waits for workers to come free,
+isn't asked again for as many times as long."""
 
 _log = structlog.get_logger()
 
@@ -27,17 +32,19 @@ _log = structlog.get_logger()
 class Publisher:
     """`Signals` whose lanes are woken through a broker, as far as that is possible."""
 
-    def __init__(self, signals: Signals, tickets: Tickets, broker: Broker) -> None:
+    def __init__(self, signals: Signals, tickets: Tickets, broker: Broker, clock: Clock) -> None:
         self._signals = signals
         self._tickets = tickets
         self._broker = broker
+        self._clock = clock
+        self._rests_until = float("-inf")
         self._asked: dict[Lane, None] = {}
         self._turn = asyncio.Lock()
 
     async def notify(self, topics: Sequence[str]) -> None:
         """Publish what is due in the lanes among *topics*; signal the other topics, and lanes of which nothing was."""
         lanes = [lane for topic in topics if (lane := lane_of(topic)) is not None]
-        if not lanes or not self._broker.connection.up:
+        if not lanes or not self._broker.connection.up or self._clock.monotonic() < self._rests_until:
             await self._signals.notify(topics)
             return
         self._asked.update(dict.fromkeys(lanes))
@@ -70,11 +77,16 @@ class Publisher:
         return frozenset(published)
 
     async def _take(self, lanes: Sequence[Lane]) -> Sequence[Ticket]:
+        began = self._clock.monotonic()
         try:
-            return await self._tickets.take(lanes, BATCH, GRACE)
+            taken = await self._tickets.take(lanes, BATCH, GRACE)
         except StoreError as error:
             _log.warning("tickets.untaken", lanes=lanes, error=repr(error))
             return ()
+        now = self._clock.monotonic()
+        if not taken and now - began > SLOW:
+            self._rests_until = now + REST * (now - began)
+        return taken
 
 
 def _message(ticket: Ticket) -> Message:

@@ -15,10 +15,12 @@ from mainspring.ports.broker import Broker
 from mainspring.ports.checkup import Remark
 from mainspring.ports.tickets import Tickets
 from mainspring.ports.time import Clock, Random
+from mainspring.services.publishing import Publisher
 from mainspring.wiring.kinds import DIRECT
 from mainspring.wiring.measuring import MeasuredBroker
 from mainspring.wiring.setting import PREFIX
 from mainspring.wiring.settings import Settings
+from mainspring.wiring.switchboard import Exchange, Switchboard
 from mainspring.worker.settings import Pipe
 
 
@@ -76,6 +78,11 @@ async def chosen_pipe(
     with _adapter(settings) as scheme:
         broker = await scheme.open(settings.work, clock, random, closing)
     return Pipe(broker=MeasuredBroker(broker, measurements), tickets=tickets)
+
+
+def publishing(exchange: Exchange, closing: AsyncExitStack, pipe: Pipe, clock: Clock) -> Switchboard:
+    """Signals that wake the lanes of workers through *pipe*."""
+    return Switchboard(exchange, closing, lambda signals: Publisher(signals, pipe.tickets, pipe.broker, clock))
 
 
 async def examine_broker(settings: Settings) -> Sequence[Remark]:

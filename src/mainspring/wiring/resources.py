@@ -12,7 +12,7 @@ from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.ports.work import Work
-from mainspring.wiring.brokers import chosen_pipe
+from mainspring.wiring.brokers import chosen_pipe, publishing
 from mainspring.wiring.coordination import chosen_exchange
 from mainspring.wiring.measuring import MeasuredStore
 from mainspring.wiring.patience import once_there
@@ -93,7 +93,7 @@ async def opened_at_once(settings: Settings, *, service: str | None = None) -> A
         if tracing.enabled:
             store = traced_store(store, tracing, clock)
         pipe = await chosen_pipe(settings, store.tickets, measurements, clock=clock, random=random, closing=closing)
-        switchboard = Switchboard(exchange, closing, pipe)
+        switchboard = Switchboard(exchange, closing) if pipe is None else publishing(exchange, closing, pipe, clock)
         waker = Waker(await switchboard.sender())
         closing.push_async_callback(waker.close)
         yield Resources(

@@ -9,8 +9,6 @@ from typing import Protocol
 from mainspring.adapters.files.signals import FileSignals
 from mainspring.adapters.memory.signals import Hub, MemorySignals
 from mainspring.ports.signals import Herald, Signals
-from mainspring.services.publishing import Publisher
-from mainspring.worker.settings import Pipe
 
 
 class OpenSignals(Signals, Protocol):
@@ -32,12 +30,17 @@ class Exchange:
 
 
 class Switchboard:
-    """Gives out the signals of one exchange, and closes them with the process; with a *pipe*, lanes are woken by it."""
+    """Gives out the signals of one exchange, each *wrapped* in what does more, and closes them with the process."""
 
-    def __init__(self, exchange: Exchange, closing: AsyncExitStack, pipe: Pipe | None = None) -> None:
+    def __init__(
+        self,
+        exchange: Exchange,
+        closing: AsyncExitStack,
+        wrapped: Callable[[Signals], Signals] = lambda signals: signals,
+    ) -> None:
         self._exchange = exchange
         self._closing = closing
-        self._pipe = pipe
+        self._wrapped = wrapped
 
     async def subscribe(self) -> Signals:
         """Signals for one role alone: two that share one would take each other's."""
@@ -50,7 +53,7 @@ class Switchboard:
     async def _open(self, *, listening: bool) -> Signals:
         opened = await self._exchange.open(listening)
         self._closing.push_async_callback(opened.close)
-        return opened if self._pipe is None else Publisher(opened, self._pipe.tickets, self._pipe.broker)
+        return self._wrapped(opened)
 
 
 def within_process() -> Exchange:

@@ -13,7 +13,7 @@ from mainspring.errors import StoreUnavailable
 from mainspring.ports.broker import Connection, Delivery, Message
 from mainspring.ports.signals import TIMETABLE
 from mainspring.ports.tickets import GRACE
-from mainspring.services.publishing import BATCH, MOST_BATCHES, Publisher
+from mainspring.services.publishing import BATCH, MOST_BATCHES, REST, SLOW, Publisher
 from tests.unit.services.fakes import MIDNIGHT, FakeClock, FakeSignals, seconds
 
 MAIL, WEB = Lane("mail"), Lane("web")
@@ -32,11 +32,14 @@ class FakeTickets:
         self.error: Exception | None = None
         self.open = asyncio.Event()
         self.open.set()
+        self.clock = FakeClock()
+        self.lasts = timedelta(0)
 
     async def take(self, lanes: Sequence[Lane], limit: int, grace: timedelta) -> Sequence[Ticket]:
         assert grace == GRACE
         self.asked.append(tuple(lanes))
         await self.open.wait()
+        self.clock.elapsed += self.lasts
         if self.error is not None:
             raise self.error
         taken = [each for each in self.due if each.lane in lanes][:limit]
@@ -86,7 +89,7 @@ def broker() -> FakeBroker:
 
 @pytest.fixture
 async def publisher(signals: FakeSignals, tickets: FakeTickets, broker: FakeBroker) -> Publisher:
-    return Publisher(signals, tickets, broker)
+    return Publisher(signals, tickets, broker, tickets.clock)
 
 
 async def test_due_work_is_published_and_not_signalled(
@@ -153,6 +156,21 @@ async def test_a_store_that_says_no_leaves_it_to_the_signals(
     tickets.error = StoreUnavailable("away")
     await publisher.notify(["work/mail"])
     assert signals.notified == [("work/mail",)]
+
+
+async def test_a_store_that_finds_nothing_new_for_long_is_left_alone_for_longer(
+    publisher: Publisher, signals: FakeSignals, tickets: FakeTickets
+) -> None:
+    tickets.lasts = seconds(2 * SLOW)
+    tickets.due = [ticket(1)]
+    for _ in range(3):
+        await publisher.notify(["work/mail"])
+    assert len(tickets.asked) == 2, "one that found something, and one that didn't"
+    assert signals.notified == [("work/mail",)] * 2
+    tickets.clock.elapsed += seconds(2 * SLOW * REST)
+    tickets.due = [ticket(2)]
+    await publisher.notify(["work/mail"])
+    assert not tickets.due
 
 
 async def test_a_full_batch_is_followed_by_another_but_not_for_ever(

@@ -277,12 +277,29 @@ class StartingContract(StoreContract):
             assert await started(store, worker, wrong) is None
         assert await started(store, worker, ticket) is not None
 
-    async def test_a_ticket_from_the_future_is_worth_nothing_yet(self, store: TicketingStore, make: Factory) -> None:
+    async def test_a_ticket_that_was_never_given_out_is_worth_nothing(
+        self, store: TicketingStore, make: Factory
+    ) -> None:
         worker = await a_worker(store)
+        later, now = make.run(due=FAR), make.run()
+        await added(store, later, now)
+        for new in (later, now):
+            run = await seen(store, new.id)
+            forged = Ticket(
+                run_id=run.id, fence=run.fence, lane=DEFAULT_LANE, priority=100, wake_at=run.due_at - 2 * FAR
+            )
+            assert await started(store, worker, forged) is None
+
+    async def test_a_ticket_that_lies_about_the_time_starts_its_run_all_the_same(
+        self, store: TicketingStore, make: Factory
+    ) -> None:
         await added(store, make.run())
         ticket = await taken_one(store)
-        assert await started(store, worker, replace(ticket, wake_at=ticket.wake_at + FAR)) is None
-        assert await started(store, worker, ticket) is not None
+        attempt = await started(store, await a_worker(store), replace(ticket, wake_at=ticket.wake_at + FAR))
+        assert attempt is not None
+        await store.upkeep.fold(100)
+        figures = await store.views.figures()
+        assert sum((tally.waited for tally in figures.tallies), NOTHING) == NOTHING
 
     async def test_each_of_many_tickets_is_answered_in_its_place(self, store: TicketingStore, make: Factory) -> None:
         worker = await a_worker(store)

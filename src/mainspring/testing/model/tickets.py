@@ -45,6 +45,8 @@ class MemoryTickets:
         run = self._tables.runs.get(ticket.run_id)
         if run is None or run.state is not State.WAITING or run.fence != ticket.fence:
             return None
-        if ticket.wake_at > self._tables.now():
+        fence, _ = self._tables.tickets.get(run.id, (None, None))
+        now = self._tables.now()
+        if fence != run.fence or run.wake_at is None or run.wake_at > now:
             return None
-        return hand_over(self._tables, run, by, name, ticket.wake_at)
+        return hand_over(self._tables, run, by, name, min(ticket.wake_at, now))

@@ -32,7 +32,7 @@ ABLATIONS: tuple[Ablation, ...] = (
     Ablation(
         "start-early",
         "a ticket starts its run although the store's clock was set back meanwhile",
-        statement("tickets", ("current", "AND j.value ->> 2 <= ?2", "AND ?2 IS NOT NULL")),
+        statement("tickets", ("current", "AND q.deadline_at <= ?2", "AND ?2 IS NOT NULL")),
         Store.BROKER,
     ),
     Ablation(

@@ -47,15 +47,17 @@ class Surroundings:
 
     def signals(self, process: Process) -> Signals:
         """For somebody who listens, and wakes others as whoever wakes does here."""
-        return _publishing(self.signalling.subscribe(process), self.pipe(process))
+        return self._publishing(process, self.signalling.subscribe(process))
 
     def sender(self, process: Process) -> Signals:
         """For somebody who only wakes others."""
-        return _publishing(self.signalling.sender(process), self.pipe(process))
+        return self._publishing(process, self.signalling.sender(process))
 
-
-def _publishing(signals: Signals, pipe: Pipe | None) -> Signals:
-    return signals if pipe is None else Publisher(signals, pipe.tickets, pipe.broker)
+    def _publishing(self, process: Process, signals: Signals) -> Signals:
+        pipe = self.pipe(process)
+        if pipe is None:
+            return signals
+        return Publisher(signals, pipe.tickets, pipe.broker, ProcessClock(process))
 
 
 async def work(process: Process, around: Surroundings, journal: Journal) -> None:

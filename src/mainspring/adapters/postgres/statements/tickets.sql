@@ -28,22 +28,20 @@ taken AS (
 SELECT id, fence, lane, priority, wake_at FROM chosen WHERE (id IN (SELECT taken.id FROM taken)) IS TRUE;
 
 -- name: start
--- Runs that wait as tickets (id $2, fence $3, wake time $4) say become running under new fences, for session $1. What is
--- compared is compared again after a wait for a lock, and IS TRUE keeps the comparison out of a join. By a clock that was set
--- back, it may be too early. A row without an id says that the session has ended. $5 is the backstop, $6 the upper bounds of
+-- Runs that wait as they did when tickets of them (id $2, fence $3, wake time $4) were given out become running under new
+-- fences, for session $1. What is compared is compared again after a wait for a lock, and IS TRUE keeps the comparison out of
+-- a join. A clock that was set back may make it too early. A row without an id says that the session has ended. $5 is the backstop, $6 the upper bounds of
 -- the buckets of waits, which are told by when a run was to start: its row says when claims may have it.
 WITH holder AS MATERIALIZED (SELECT CASE state WHEN 0 THEN name END AS name FROM session WHERE id = $1),
 taken AS (
     UPDATE queue SET state = 1, fence = fence + 1, attempt = attempt + 1, session = $1, worker = (SELECT name FROM holder),
         started_at = now(), deadline_at = now() + timeout + $5::interval
-    WHERE id = ANY ($2::uuid[]) AND (SELECT name FROM holder) IS NOT NULL AND ((id, fence, state) IN (
-        SELECT given.id, given.fence, 0::smallint FROM unnest($2::uuid[], $3::integer[], $4::timestamptz[]) AS given (id, fence, wake_at)
-        WHERE given.wake_at <= now()
-    )) IS TRUE
+    WHERE id = ANY ($2::uuid[]) AND deadline_at <= now() AND (SELECT name FROM holder) IS NOT NULL
+        AND ((id, fence, state) IN (SELECT *, 0::smallint FROM unnest($2::uuid[], $3::integer[]))) IS TRUE
     RETURNING {attempt}, kind
 ),
 started AS MATERIALIZED (
-    SELECT taken.owner, taken.lane, taken.kind, now() - given.wake_at AS late
+    SELECT taken.owner, taken.lane, taken.kind, greatest(now() - given.wake_at, interval '0') AS late
     FROM taken JOIN unnest($2::uuid[], $3::integer[], $4::timestamptz[]) AS given (id, fence, wake_at)
         ON given.id = taken.id AND given.fence = taken.fence - 1
 ),

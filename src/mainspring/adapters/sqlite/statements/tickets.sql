@@ -13,9 +13,10 @@ SELECT json_group_array(json_array(hex(id), fence, wake_at)) FROM (
 UPDATE queue SET wake_at = ?3, deadline_at = ?2 WHERE id IN (SELECT unhex(value) FROM json_each(?1));
 
 -- name: current
--- Which tickets (id, fence, wake time) name a run as it waits now. By a clock that was set back, it may be too early.
-SELECT json_group_array(json_array(q.seq, j.value ->> 2)) FROM json_each(?1) j CROSS JOIN queue q ON q.id = unhex(j.value ->> 0)
-WHERE q.fence = j.value ->> 1 AND q.state = 0 AND j.value ->> 2 <= ?2;
+-- Which tickets (id, fence, wake time) name a run that waits as it did when they were given out. A clock that was set back
+-- may make that too early. The row is told with the time from which its wait counts.
+SELECT json_group_array(json_array(q.seq, min(j.value ->> 2, ?2))) FROM json_each(?1) j CROSS JOIN queue q ON q.id = unhex(j.value ->> 0)
+WHERE q.fence = j.value ->> 1 AND q.state = 0 AND q.deadline_at <= ?2;
 
 -- name: wake
 UPDATE queue SET wake_at = j.value ->> 1 FROM json_each(?1) j WHERE queue.seq = j.value ->> 0;
