@@ -13,6 +13,8 @@ from mainspring.api.measurements import Measurements
 from mainspring.errors import ConfigurationError
 from mainspring.ports.broker import Broker
 from mainspring.ports.checkup import Remark
+from mainspring.ports.pipes import Pipe
+from mainspring.ports.signals import Herald
 from mainspring.ports.tickets import Tickets
 from mainspring.ports.time import Clock, Random
 from mainspring.services.publishing import Publisher
@@ -21,7 +23,7 @@ from mainspring.wiring.measuring import MeasuredBroker
 from mainspring.wiring.setting import PREFIX
 from mainspring.wiring.settings import Settings
 from mainspring.wiring.switchboard import Exchange, Switchboard
-from mainspring.worker.settings import Pipe
+from mainspring.worker.settings import Carrier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,7 @@ _REDIS = Scheme(open=_open_redis, examine=_examine_redis, extra="redis")
 SCHEMES: Final[Mapping[str, Scheme]] = MappingProxyType({"redis": _REDIS, "rediss": _REDIS})
 
 
-async def chosen_pipe(
+async def chosen_carrier(
     settings: Settings,
     tickets: Tickets | None,
     measurements: Measurements,
@@ -66,7 +68,7 @@ async def chosen_pipe(
     clock: Clock,
     random: Random,
     closing: AsyncExitStack,
-) -> Pipe | None:
+) -> Carrier | None:
     """How work comes to workers; None if they only claim it."""
     if settings.work == DIRECT:
         return None
@@ -77,12 +79,26 @@ async def chosen_pipe(
         )
     with _adapter(settings) as scheme:
         broker = await scheme.open(settings.work, clock, random, closing)
-    return Pipe(broker=MeasuredBroker(broker, measurements), tickets=tickets)
+    return Carrier(broker=MeasuredBroker(broker, measurements), tickets=tickets)
 
 
-def publishing(exchange: Exchange, closing: AsyncExitStack, pipe: Pipe, clock: Clock) -> Switchboard:
-    """Signals that wake the lanes of workers through *pipe*."""
-    return Switchboard(exchange, closing, lambda signals: Publisher(signals, pipe.tickets, pipe.broker, clock))
+def publishing(exchange: Exchange, closing: AsyncExitStack, carrier: Carrier | None, clock: Clock) -> Switchboard:
+    """Signals that wake the lanes of workers through *carrier*, where there is one."""
+    if carrier is None:
+        return Switchboard(exchange, closing)
+    return Switchboard(exchange, closing, lambda signals: Publisher(signals, carrier.tickets, carrier.broker, clock))
+
+
+def heralding(settings: Settings, exchange: Exchange) -> Herald | None:
+    """What may tell workers of an addition before anybody could publish it: nothing, if it is to be published."""
+    return exchange.herald if settings.work == DIRECT else None
+
+
+def work_pipe(broker: Broker) -> Pipe:
+    """How it stands with the broker, for those who ask the API."""
+    known = broker.connection
+    error = None if known.up else known.error
+    return Pipe(purpose="work", url=known.url, connected=known.up, since=known.since, error=error)
 
 
 async def examine_broker(settings: Settings) -> Sequence[Remark]:

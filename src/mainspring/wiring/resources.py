@@ -12,7 +12,7 @@ from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.ports.work import Work
-from mainspring.wiring.brokers import chosen_pipe, publishing
+from mainspring.wiring.brokers import chosen_carrier, heralding, publishing
 from mainspring.wiring.coordination import chosen_exchange
 from mainspring.wiring.measuring import MeasuredStore
 from mainspring.wiring.patience import once_there
@@ -21,7 +21,7 @@ from mainspring.wiring.stores import Store, open_exchange, open_store, patience_
 from mainspring.wiring.switchboard import Switchboard
 from mainspring.wiring.tracing import open_tracing, traced_store
 from mainspring.wiring.waking import Waker, WakingSessions, WakingTimetable, WakingWork
-from mainspring.worker.settings import Pipe
+from mainspring.worker.settings import Carrier
 
 
 class Resources:
@@ -39,7 +39,7 @@ class Resources:
         measurements: Measurements,
         tracing: Tracing,
         closing: AsyncExitStack,
-        pipe: Pipe | None = None,
+        carrier: Carrier | None = None,
     ) -> None:
         self.settings = settings
         self.store = store
@@ -52,7 +52,7 @@ class Resources:
         self.timetable: Timetable = WakingTimetable(store.timetable, waker=waker)
         self.sessions: Sessions = WakingSessions(store.sessions, waker=waker)
         self.switchboard = switchboard
-        self.pipe = pipe
+        self.carrier = carrier
         """Where work comes by way of a broker."""
         self.closing = closing
         """Takes whatever a role opens and must be closed before the store."""
@@ -86,14 +86,18 @@ async def opened_at_once(settings: Settings, *, service: str | None = None) -> A
         # First, because this is what finds out that a pooler stands before the store.
         of_store = await open_exchange(settings.store_url, random=random, closing=closing)
         exchange = await chosen_exchange(settings, of_store, random=random, closing=closing)
-        opened_store = await open_store(settings.store_url, clock=clock, random=random, herald=exchange.herald)
+        opened_store = await open_store(
+            settings.store_url, clock=clock, random=random, herald=heralding(settings, exchange)
+        )
         closing.push_async_callback(opened_store.close)
         measurements = Measurements()
         store = MeasuredStore.over(opened_store, measurements, clock)
         if tracing.enabled:
             store = traced_store(store, tracing, clock)
-        pipe = await chosen_pipe(settings, store.tickets, measurements, clock=clock, random=random, closing=closing)
-        switchboard = Switchboard(exchange, closing) if pipe is None else publishing(exchange, closing, pipe, clock)
+        carrier = await chosen_carrier(
+            settings, store.tickets, measurements, clock=clock, random=random, closing=closing
+        )
+        switchboard = publishing(exchange, closing, carrier, clock)
         waker = Waker(await switchboard.sender())
         closing.push_async_callback(waker.close)
         yield Resources(
@@ -106,5 +110,5 @@ async def opened_at_once(settings: Settings, *, service: str | None = None) -> A
             measurements=measurements,
             tracing=tracing,
             closing=closing,
-            pipe=pipe,
+            carrier=carrier,
         )

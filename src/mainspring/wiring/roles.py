@@ -21,6 +21,7 @@ from mainspring.services.rescuer import Rescuer
 from mainspring.services.ticker import Ticker
 from mainspring.wiring import builtin
 from mainspring.wiring.apps import Application, load_apps, merge
+from mainspring.wiring.brokers import work_pipe
 from mainspring.wiring.coordination import chosen_leadership, probes
 from mainspring.wiring.measuring import MeasuredAttempts
 from mainspring.wiring.process import Role
@@ -102,7 +103,7 @@ async def worker_role(resources: Resources, applications: Sequence[Application] 
         tasks=tasks,
         tracing=resources.tracing,
         observer=_observer(resources),
-        pipe=resources.pipe,
+        carrier=resources.carrier,
         transactions=store.transactions,
         heartbeat=store.heartbeat,
     )
@@ -156,6 +157,8 @@ async def lookout_roles(resources: Resources) -> list[Role]:
         await lookout.step()
         resources.pipes += [partial(lookout.pipe, purpose) for purpose in purposes]
         roles.append(_service("lookout", lookout))
+    if resources.carrier is not None:
+        resources.pipes.append(partial(work_pipe, resources.carrier.broker))
     return roles
 
 

@@ -18,7 +18,7 @@ from mainspring.ports.sessions import Role
 from mainspring.worker.claims import Claims
 from mainspring.worker.executing import Executor
 from mainspring.worker.registry import Registry
-from mainspring.worker.settings import Pipe, WorkerPorts, WorkerSettings
+from mainspring.worker.settings import Carrier, WorkerPorts, WorkerSettings
 
 CLAIMS_A_SECOND = 100
 """Of all workers together, at most, while there is nothing to be found."""
@@ -41,15 +41,15 @@ class Receiving(Claims):
         session_lost: Callable[[SessionId], None],
     ) -> None:
         super().__init__(settings, ports, registry, executor, session_lost=session_lost)
-        assert ports.pipe is not None  # noqa: S101 - whoever has none only claims
-        self._pipe: Pipe = ports.pipe
+        assert ports.carrier is not None  # noqa: S101 - whoever has none only claims
+        self._carrier: Carrier = ports.carrier
         self._claim_at = float("-inf")
         self._workers = 1
         self._counted_at = float("-inf")
 
     async def step(self) -> timedelta | None:
         """Wait for room, receive or claim once; return how long to rest unless woken, or None for not at all."""
-        if not self._pipe.broker.connection.up:
+        if not self._carrier.broker.connection.up:
             return await super().step()
         left = self._claim_at - self._ports.clock.monotonic()
         if left <= 0:
@@ -57,7 +57,7 @@ class Receiving(Claims):
             await self._plan_next_claim()
             return None
         _, room = await self._until_room()
-        deliveries = await self._pipe.broker.receive(self._topics, room, timedelta(seconds=left))
+        deliveries = await self._carrier.broker.receive(self._topics, room, timedelta(seconds=left))
         if deliveries:
             await self._start(deliveries)
         return None
@@ -82,14 +82,14 @@ class Receiving(Claims):
         if attempts is not None:
             self._executor.accept(attempts)
             # Only now, and whatever the answer: from here on the store looks after what was started.
-            await self._pipe.broker.acknowledge(deliveries)
+            await self._carrier.broker.acknowledge(deliveries)
 
     async def _started(self, session: SessionId, tickets: Sequence[Ticket]) -> Sequence[Attempt] | None:
         """What is ours now; None if that isn't known, or the session has ended."""
         self.outstanding = True
         self.answered.clear()
         try:
-            answers = await self._pipe.tickets.start(session, tickets)
+            answers = await self._carrier.tickets.start(session, tickets)
         except SessionLost:
             self._session_lost(session)
             return None

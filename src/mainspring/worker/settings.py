@@ -47,7 +47,7 @@ class WorkerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pipe:
+class Carrier:
     """The way by which runs come that aren't only claimed."""
 
     broker: Broker
@@ -70,7 +70,7 @@ class WorkerPorts:
     tasks: Tasks
     tracing: Tracing = UNTRACED
     observer: Observer = field(default_factory=Unobserved)
-    pipe: Pipe | None = None
+    carrier: Carrier | None = None
     """Where work comes by way of a broker; None to claim all of it."""
     transactions: Transactions | None = None
     """For handlers whose effects lie in the store's own database, where the store is one."""

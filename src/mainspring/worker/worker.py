@@ -99,7 +99,7 @@ class _Shift:
         self._loop = asyncio.get_running_loop()
         self._printer = Printer(ports.output, ports.clock, self._loop)
         self._executor = Executor(settings, ports, registry, notebook, self._printer)
-        claims = Claims if ports.pipe is None else Receiving
+        claims = Claims if ports.carrier is None else Receiving
         self._claims = claims(settings, ports, registry, self._executor, session_lost=self._lost)
         self._reaper = Reaper(settings, ports.clock, self._executor, self._claims)
         self._holdings = Holdings(ports.sessions, self._executor, self._claims)

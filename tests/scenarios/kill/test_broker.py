@@ -13,7 +13,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from mainspring.adapters.redis.broker import QUEUE
+from mainspring.adapters.redis.broker import QUEUE, RECEIVER
 from mainspring.domain.ids import RunId, new_job_id
 from mainspring.domain.run import NewRun
 from mainspring.domain.task import Task
@@ -71,6 +71,17 @@ def scheduler(place: Place, redis: str) -> AbstractAsyncContextManager[Running]:
     return mainspring(place, "scheduler", "--work", redis, program=BRIEF_GRACE)
 
 
+async def until_they_wait(redis: str, workers: int) -> None:
+    """Each worker has claimed once, as it does at its beginning, and waits for what the broker brings."""
+    async with Redis.from_url(redis, decode_responses=True) as client:
+
+        async def waiting() -> bool:
+            clients = await client.client_list()
+            return sum(each["name"] == RECEIVER and "b" in each["flags"] for each in clients) == workers
+
+        await until(waiting)
+
+
 async def until_queued(redis: str, count: int) -> None:
     """What `redis-cli ZCARD job_scheduler:queue` says."""
     async with Redis.from_url(redis) as client:
@@ -86,12 +97,11 @@ async def test_workers_compete_for_what_the_broker_brings_and_each_run_is_execut
 ) -> None:
     """S3-03, 05; S4-12. These workers don't poll: all that they execute has come through the broker."""
     async with (
-        worker(place, "one", redis_url, program=WITHOUT_POLLS) as one,
-        worker(place, "two", redis_url, program=WITHOUT_POLLS) as two,
-        worker(place, "three", redis_url, program=WITHOUT_POLLS) as three,
+        worker(place, "one", redis_url, program=WITHOUT_POLLS),
+        worker(place, "two", redis_url, program=WITHOUT_POLLS),
+        worker(place, "three", redis_url, program=WITHOUT_POLLS),
     ):
-        for each in (one, two, three):
-            await each.line("session.opened")
+        await until_they_wait(redis_url, 3)
         async with scheduler(place, redis_url):
             runs = [new_run() for _ in range(RUNS)]
             await store.work.add(runs)
@@ -104,10 +114,10 @@ async def test_workers_compete_for_what_the_broker_brings_and_each_run_is_execut
 async def test_what_is_most_urgent_goes_first(store: Store, place: Place, redis_url: str) -> None:
     """S4-05, 80, 86."""
     async with (
-        worker(place, "one", redis_url, "--concurrency", "1", program=WITHOUT_POLLS) as running,
+        worker(place, "one", redis_url, "--concurrency", "1", program=WITHOUT_POLLS),
         scheduler(place, redis_url),
     ):
-        await running.line("session.opened")
+        await until_they_wait(redis_url, 1)
         await store.work.add([new_run("diary.wait")])
         await until_noted(place.folder, 1)
         runs = {priority: new_run(priority=priority) for priority in (10, 90, 50)}
@@ -125,7 +135,7 @@ async def test_a_worker_killed_between_message_and_store_costs_its_runs_only_tim
     runs = [new_run() for _ in range(20)]
     async with scheduler(place, redis_url):
         async with worker(place, "first", redis_url, program=DYING) as first:
-            await first.line("session.opened")
+            await until_they_wait(redis_url, 1)
             await store.work.add(runs)
             await first.ended()
         assert not diary(place.folder)
@@ -170,9 +180,9 @@ async def test_a_broker_that_forgets_dies_and_comes_back_loses_nothing_and_repea
 async def test_what_the_api_takes_needs_no_scheduler_to_reach_a_worker(place: Place, redis_url: str) -> None:
     async with (
         mainspring(place, "api", "--port", "0", "--work", redis_url) as api,
-        worker(place, "one", redis_url, program=WITHOUT_POLLS) as running,
+        worker(place, "one", redis_url, program=WITHOUT_POLLS),
     ):
-        await running.line("session.opened")
+        await until_they_wait(redis_url, 1)
         async with httpx.AsyncClient(base_url=await api.url()) as client:
             answer = await client.post("/api/v1/jobs", json={"handler": "diary.note", "payload": None})
             assert answer.status_code == 201

@@ -15,14 +15,14 @@ from mainspring.errors import SessionLost, StoreUnavailable
 from mainspring.ports.broker import Delivery, Message
 from mainspring.ports.observing import Unobserved
 from mainspring.ports.signals import lane_topic
-from mainspring.worker.settings import Pipe, WorkerPorts
+from mainspring.worker.settings import Carrier, WorkerPorts
 from tests.unit.worker.harness import Bench
 from tests.unit.worker.leaps import START, leaping
 
 TOPIC = lane_topic(DEFAULT_LANE)
 
 
-class FakePipe(MemoryBroker):
+class FakeCarrier(MemoryBroker):
     """Broker and tickets of the bench's store: what is submitted with a ticket is never found by a claim."""
 
     def __init__(self, bench: Bench) -> None:
@@ -88,33 +88,33 @@ class Counting(Unobserved):
         self.dropped += 1
 
 
-class PipeBench(Bench):
+class CarrierBench(Bench):
     """With a broker."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.pipe = FakePipe(self)
+        self.carrier = FakeCarrier(self)
         self.observer = Counting()
 
     def ports(self) -> WorkerPorts:
-        pipe = Pipe(broker=self.pipe, tickets=self.pipe)
-        return replace(super().ports(), pipe=pipe, observer=self.observer)
+        carrier = Carrier(broker=self.carrier, tickets=self.carrier)
+        return replace(super().ports(), carrier=carrier, observer=self.observer)
 
 
 @leaping
 async def test_a_run_comes_by_its_ticket_and_is_acknowledged_once_the_store_has_answered() -> None:
-    bench = PipeBench()
+    bench = CarrierBench()
     bench.count_calls("work")
     async with bench.working():
-        run_id = await bench.pipe.send()
+        run_id = await bench.carrier.send()
         await bench.store.until_ended(1)
-        await bench.store.until(lambda: len(bench.pipe.acknowledged) == 1)
+        await bench.store.until(lambda: len(bench.carrier.acknowledged) == 1)
     assert bench.store.ended[run_id].state is State.SUCCEEDED
 
 
 @leaping
 async def test_tickets_are_received_for_free_slots_only_and_none_while_all_are_taken() -> None:
-    bench = PipeBench()
+    bench = CarrierBench()
     gate = asyncio.Event()
 
     @bench.registry.handler("work")
@@ -123,43 +123,43 @@ async def test_tickets_are_received_for_free_slots_only_and_none_while_all_are_t
 
     async with bench.working(concurrency=4, prefetch=timedelta(0)):
         for _ in range(10):
-            await bench.pipe.send()
-        await bench.store.until(lambda: sum(map(len, bench.pipe.starts)) == 4)
+            await bench.carrier.send()
+        await bench.store.until(lambda: sum(map(len, bench.carrier.starts)) == 4)
         await bench.clock.sleep(timedelta(seconds=30))
-        assert sum(map(len, bench.pipe.starts)) == 4
+        assert sum(map(len, bench.carrier.starts)) == 4
         gate.set()
         await bench.store.until_ended(10)
-    assert max(bench.pipe.asked) == 4
+    assert max(bench.carrier.asked) == 4
 
 
 @leaping
 async def test_a_ticket_that_is_worth_nothing_is_acknowledged_all_the_same() -> None:
-    bench = PipeBench()
+    bench = CarrierBench()
     calls = bench.count_calls("work")
     async with bench.working():
-        run_id = await bench.pipe.send()
+        run_id = await bench.carrier.send()
         await bench.store.until_ended(1)
-        await bench.pipe.send_ticket_of(run_id, fence=0)
-        await bench.store.until(lambda: len(bench.pipe.acknowledged) == 2)
+        await bench.carrier.send_ticket_of(run_id, fence=0)
+        await bench.store.until(lambda: len(bench.carrier.acknowledged) == 2)
     assert calls == [1]
 
 
 @leaping
 async def test_what_is_no_ticket_is_counted_dropped_and_keeps_nothing_waiting() -> None:
-    bench = PipeBench()
+    bench = CarrierBench()
     bench.count_calls("work")
     async with bench.working():
         for body in (b"", b"\xff", b"{}", b"[1]"):
-            await bench.pipe.publish(TOPIC, [Message(key=UUID(int=7), body=body, priority=100, due_at=START)])
-        await bench.pipe.send()
+            await bench.carrier.publish(TOPIC, [Message(key=UUID(int=7), body=body, priority=100, due_at=START)])
+        await bench.carrier.send()
         await bench.store.until_ended(1)
-        await bench.store.until(lambda: len(bench.pipe.acknowledged) == 5)
+        await bench.store.until(lambda: len(bench.carrier.acknowledged) == 5)
     assert bench.observer.dropped == 4
 
 
 @leaping
 async def test_work_whose_ticket_never_came_is_claimed_after_about_a_second() -> None:
-    bench = PipeBench()
+    bench = CarrierBench()
     bench.count_calls("work")
     async with bench.working(poll=timedelta(seconds=1)):
         await bench.clock.sleep(timedelta(seconds=10))
@@ -167,12 +167,12 @@ async def test_work_whose_ticket_never_came_is_claimed_after_about_a_second() ->
         bench.store.submit()
         await bench.store.until_ended(1)
         assert bench.clock.monotonic() - began <= 1.25 + 0.1
-    assert not bench.pipe.starts
+    assert not bench.carrier.starts
 
 
 @leaping
 async def test_many_workers_claim_more_rarely_each() -> None:
-    bench = PipeBench()
+    bench = CarrierBench()
     bench.count_calls("work")
     bench.store.members = 1_000
     async with bench.working(poll=timedelta(seconds=1)):
@@ -182,12 +182,12 @@ async def test_many_workers_claim_more_rarely_each() -> None:
 
 @leaping
 async def test_while_the_broker_is_away_work_is_claimed_as_without_one() -> None:
-    bench = PipeBench()
+    bench = CarrierBench()
     bench.count_calls("work")
-    bench.pipe.connection = replace(bench.pipe.connection, up=False)
+    bench.carrier.connection = replace(bench.carrier.connection, up=False)
     async with bench.working():
         await bench.clock.sleep(timedelta(seconds=5))
-        asked = len(bench.pipe.asked)
+        asked = len(bench.carrier.asked)
         began = bench.clock.monotonic()
         bench.store.submit()
         await bench.store.until_ended(1)
@@ -197,25 +197,25 @@ async def test_while_the_broker_is_away_work_is_claimed_as_without_one() -> None
 
 @leaping
 async def test_a_start_without_an_answer_is_not_acknowledged_and_its_run_is_taken_up_by_the_heartbeat() -> None:
-    bench = PipeBench()
+    bench = CarrierBench()
     calls = bench.count_calls("work")
     bench.store.lost_answers["start"] = 1
     async with bench.working():
-        await bench.pipe.send()
+        await bench.carrier.send()
         await bench.store.until_ended(1)
     assert calls == [1]
-    assert not bench.pipe.acknowledged
+    assert not bench.carrier.acknowledged
 
 
 @leaping
 async def test_a_store_that_says_no_is_asked_again_for_the_next_ticket() -> None:
-    bench = PipeBench()
+    bench = CarrierBench()
     bench.count_calls("work")
     bench.store.faults["start"] = [StoreUnavailable("away")]
     async with bench.working():
-        lost = await bench.pipe.send()
-        await bench.store.until(lambda: bool(bench.pipe.starts))
-        other = await bench.pipe.send()
+        lost = await bench.carrier.send()
+        await bench.store.until(lambda: bool(bench.carrier.starts))
+        other = await bench.carrier.send()
         await bench.store.until_ended(1)
     assert other in bench.store.ended
     assert lost not in bench.store.ended
@@ -223,33 +223,33 @@ async def test_a_store_that_says_no_is_asked_again_for_the_next_ticket() -> None
 
 @leaping
 async def test_a_session_that_is_found_lost_by_a_start_is_followed_by_another() -> None:
-    bench = PipeBench()
+    bench = CarrierBench()
     bench.count_calls("work")
     async with bench.working():
         await bench.store.until(lambda: bool(bench.store.sessions_opened))
         bench.store.bury_session(SessionId(1))
-        await bench.pipe.send()
+        await bench.carrier.send()
         await bench.store.until(lambda: len(bench.store.sessions_opened) == 2)
-        await bench.pipe.send()
+        await bench.carrier.send()
         await bench.store.until_ended(1)
 
 
 @leaping
 async def test_a_worker_that_is_to_drain_starts_nothing_that_it_still_receives() -> None:
-    bench = PipeBench()
+    bench = CarrierBench()
     bench.count_calls("work")
     async with bench.working(ttl=timedelta(seconds=3)):
         await bench.store.until(lambda: bool(bench.store.beats))
         bench.store.draining = True
         await bench.store.until(lambda: any(beat.drained for beat in bench.store.beats))
-        await bench.pipe.send()
+        await bench.carrier.send()
         await bench.clock.sleep(timedelta(seconds=30))
-        assert not bench.pipe.starts
+        assert not bench.carrier.starts
 
 
 @leaping
 async def test_workers_that_cannot_be_counted_are_taken_for_few() -> None:
-    bench = PipeBench()
+    bench = CarrierBench()
     bench.count_calls("work")
     bench.store.faults["live"] = [StoreUnavailable("away")]
     async with bench.working(poll=timedelta(seconds=1)):

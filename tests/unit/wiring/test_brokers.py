@@ -16,22 +16,23 @@ from mainspring.errors import ConfigurationError
 from mainspring.ports.signals import lane_topic
 from mainspring.testing.factories import Factory, a_session
 from mainspring.wiring import brokers
-from mainspring.wiring.brokers import SCHEMES, chosen_pipe, examine_broker
+from mainspring.wiring.brokers import SCHEMES, chosen_carrier, examine_broker, heralding, work_pipe
 from mainspring.wiring.kinds import BROKER, DIRECT
 from mainspring.wiring.measuring import MeasuredAttempts
 from mainspring.wiring.reading import read_settings
 from mainspring.wiring.resources import opened
 from mainspring.wiring.settings import Settings
-from mainspring.worker.settings import Pipe
+from mainspring.wiring.switchboard import within_process
+from mainspring.worker.settings import Carrier
 from servers.ports import free_port
 
 TOPIC = lane_topic(DEFAULT_LANE)
 LONG = timedelta(seconds=30)
 
 
-async def chosen(settings: Settings, tickets: Any = None) -> Pipe | None:
+async def chosen(settings: Settings, tickets: Any = None) -> Carrier | None:
     async with AsyncExitStack() as closing:
-        return await chosen_pipe(
+        return await chosen_carrier(
             settings, tickets, Measurements(), clock=SystemClock(), random=SystemRandom(), closing=closing
         )
 
@@ -84,9 +85,9 @@ async def test_a_missing_driver_is_answered_with_what_to_install(monkeypatch: py
 
 
 async def test_a_broker_that_is_not_there_keeps_nobody_from_starting() -> None:
-    pipe = await chosen(Settings(work=f"redis://127.0.0.1:{free_port()}/0"), Mock())
-    assert pipe is not None
-    assert not pipe.broker.connection.up
+    carrier = await chosen(Settings(work=f"redis://127.0.0.1:{free_port()}/0"), Mock())
+    assert carrier is not None
+    assert not carrier.broker.connection.up
 
 
 async def test_a_broker_is_examined(redis_url: str) -> None:
@@ -96,8 +97,8 @@ async def test_a_broker_is_examined(redis_url: str) -> None:
 
 async def test_what_goes_comes_and_is_refused_is_counted(redis_url: str, tmp_path: Path) -> None:
     async with opened(Settings(work=redis_url, data=tmp_path)) as resources:
-        assert resources.pipe is not None
-        tickets, broker = resources.pipe.tickets, resources.pipe.broker
+        assert resources.carrier is not None
+        tickets, broker = resources.carrier.tickets, resources.carrier.broker
         make = Factory(start=resources.clock.now())
         await resources.store.work.add([make.run(), make.run()])
         await (await resources.switchboard.sender()).notify([TOPIC])
@@ -110,3 +111,19 @@ async def test_what_goes_comes_and_is_refused_is_counted(redis_url: str, tmp_pat
         MeasuredAttempts(resources.measurements).unreadable()
         counted = {sample.labels["event"]: sample.value for sample in resources.measurements.tickets.family().samples}
     assert counted == {"published": 2, "unpublished": 0, "received": 2, "refused": 1, "unreadable": 1}
+
+
+async def test_what_is_to_be_published_is_not_told_of_by_the_store_before() -> None:
+    exchange = replace(within_process(), herald=Mock())
+    assert heralding(Settings(), exchange) is exchange.herald
+    assert heralding(Settings(work="redis://host"), exchange) is None
+
+
+async def test_how_it_stands_with_the_broker_is_told_to_whoever_asks(redis_url: str) -> None:
+    up, away = [await chosen(Settings(work=url), Mock()) for url in (redis_url, f"redis://127.0.0.1:{free_port()}/0")]
+    assert up is not None
+    assert away is not None
+    known = work_pipe(up.broker)
+    assert (known.purpose, known.connected, known.error) == ("work", True, None)
+    assert not work_pipe(away.broker).connected
+    assert work_pipe(away.broker).error

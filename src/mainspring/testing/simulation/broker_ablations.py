@@ -12,7 +12,7 @@ _NEVER = 1e6
 
 
 async def _acknowledge_first(self: Receiving, deliveries: Sequence[Delivery]) -> None:
-    await self._pipe.broker.acknowledge(deliveries)
+    await self._carrier.broker.acknowledge(deliveries)
     await _start(self, deliveries)
 
 

@@ -19,7 +19,7 @@ from mainspring.testing.simulation.handlers import Effects, ObservedTasks, regis
 from mainspring.testing.simulation.ports import ProcessClock, SeededRandom, Signalling
 from mainspring.testing.simulation.process import Process
 from mainspring.testing.simulation.storage import Storage
-from mainspring.worker.settings import Pipe, WorkerPorts, WorkerSettings
+from mainspring.worker.settings import Carrier, WorkerPorts, WorkerSettings
 from mainspring.worker.worker import Worker
 
 TTL = timedelta(seconds=6)
@@ -39,11 +39,11 @@ class Surroundings:
         """A port of the store."""
         return self.storage.port(process, name)
 
-    def pipe(self, process: Process) -> Pipe | None:
+    def carrier(self, process: Process) -> Carrier | None:
         """The way to the broker, where there is one."""
         if self.broker is None:
             return None
-        return Pipe(broker=self.broker.join(process), tickets=self.port(process, "tickets"))
+        return Carrier(broker=self.broker.join(process), tickets=self.port(process, "tickets"))
 
     def signals(self, process: Process) -> Signals:
         """For somebody who listens, and wakes others as whoever wakes does here."""
@@ -54,10 +54,10 @@ class Surroundings:
         return self._publishing(process, self.signalling.sender(process))
 
     def _publishing(self, process: Process, signals: Signals) -> Signals:
-        pipe = self.pipe(process)
-        if pipe is None:
+        carrier = self.carrier(process)
+        if carrier is None:
             return signals
-        return Publisher(signals, pipe.tickets, pipe.broker, ProcessClock(process))
+        return Publisher(signals, carrier.tickets, carrier.broker, ProcessClock(process))
 
 
 async def work(process: Process, around: Surroundings, journal: Journal) -> None:
@@ -74,7 +74,7 @@ async def work(process: Process, around: Surroundings, journal: Journal) -> None
         clock=ProcessClock(process),
         random=SeededRandom(process),
         tasks=ObservedTasks(process, around.effects),
-        pipe=around.pipe(process),
+        carrier=around.carrier(process),
     )
     settings = WorkerSettings(
         name=process.name,
