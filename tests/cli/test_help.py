@@ -75,6 +75,14 @@ print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
     assert said.stderr == "[]\n"
 
 
+def test_a_command_to_a_server_loads_nothing_of_a_server() -> None:
+    parts = "mainspring.cli.options, mainspring.cli.printing, mainspring.cli.server, mainspring.wiring.loops"
+    heavy = ("fastapi", "starlette", "structlog", "apsw")
+    program = f"import sys, {parts}; print([name for name in {heavy!r} if name in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert said.stdout == "[]\n"
+
+
 def test_a_worker_starts_without_an_http_client_and_without_a_web_framework() -> None:
     # Only webhooks and declared schedules call anybody, nobody calls who has no port, and each takes long to load.
     heavy = ("aiohttp", "httpx", "fastapi", "starlette", "uvicorn", "pydantic")

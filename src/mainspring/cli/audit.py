@@ -24,7 +24,7 @@ def audit() -> None:
 @with_settings(Part.STORE)
 def verify(settings: Settings) -> None:
     """Check the chain of hashes over the whole record; exit with 1 if an entry was changed or removed."""
-    from mainspring.wiring.process import run_loop  # noqa: PLC0415 - imported when it is needed
+    from mainspring.wiring.loops import run_loop  # noqa: PLC0415 - imported when it is needed
     from mainspring.wiring.resources import opened  # noqa: PLC0415
 
     async def main() -> tuple[int | None, int]:

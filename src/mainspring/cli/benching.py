@@ -95,7 +95,7 @@ def bench_locks(
     """Take and give back locks as fast as the store can; exit with 1 if a fence came twice or didn't grow."""
     from mainspring.cli.lock_bench import Terms  # noqa: PLC0415 - imported when it is needed
     from mainspring.cli.printing import Printer  # noqa: PLC0415
-    from mainspring.wiring.process import run_loop  # noqa: PLC0415
+    from mainspring.wiring.loops import run_loop  # noqa: PLC0415
 
     terms = Terms(
         holders=threads,

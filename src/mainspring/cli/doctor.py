@@ -40,7 +40,7 @@ def doctor(
     """Check settings, store, clocks, versions, folders, ports, workers and handlers; exit with 1 if something fails."""
     from mainspring.cli.exits import Exit  # noqa: PLC0415 - imported when it is needed
     from mainspring.cli.findings import Level  # noqa: PLC0415
-    from mainspring.wiring.process import run_loop  # noqa: PLC0415
+    from mainspring.wiring.loops import run_loop  # noqa: PLC0415
 
     found = run_loop(_server_findings(url, api_key) if url else _findings(settings))
     _print(found, as_json=as_json)

@@ -47,7 +47,7 @@ def create(
     """Make an API key and show it, this once. From the first key on, the API needs one."""
     from mainspring.api.keys import SECRET_BITS, digest_of, make_key  # noqa: PLC0415 - imported when it is needed
     from mainspring.domain.ids import RANDOM_BITS, new_job_id  # noqa: PLC0415
-    from mainspring.wiring.process import run_loop  # noqa: PLC0415
+    from mainspring.wiring.loops import run_loop  # noqa: PLC0415
     from mainspring.wiring.resources import opened  # noqa: PLC0415
 
     for option, text in (("--owner", owner), ("--name", name)):
@@ -89,7 +89,7 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """Show all keys, newest first, without their secrets."""
-    from mainspring.wiring.process import run_loop  # noqa: PLC0415 - imported when it is needed
+    from mainspring.wiring.loops import run_loop  # noqa: PLC0415 - imported when it is needed
     from mainspring.wiring.resources import opened  # noqa: PLC0415
 
     async def main() -> tuple[list[ApiKey], datetime]:
@@ -112,7 +112,7 @@ def revoke(
     settings: Settings, *, key_id: Annotated[str, typer.Argument(metavar="ID", help="As `key list` shows it.")]
 ) -> None:
     """End a key for good, within a second everywhere."""
-    from mainspring.wiring.process import run_loop  # noqa: PLC0415 - imported when it is needed
+    from mainspring.wiring.loops import run_loop  # noqa: PLC0415 - imported when it is needed
     from mainspring.wiring.resources import opened  # noqa: PLC0415
 
     try:

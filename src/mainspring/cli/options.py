@@ -67,7 +67,7 @@ def with_server(command: Callable[..., Awaitable[int | None]]) -> Command:
 
     def with_flags(**values: Any) -> None:
         from mainspring.cli.printing import Printer  # noqa: PLC0415 - imported when it is needed
-        from mainspring.wiring.process import run_loop  # noqa: PLC0415
+        from mainspring.wiring.loops import run_loop  # noqa: PLC0415
 
         target = Target(**{each.name: values.pop(each.name) for each in fields(Target)})
         printer = Printer(as_json=values.pop("as_json"))

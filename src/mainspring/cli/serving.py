@@ -95,7 +95,7 @@ async def resume(server: "Server", show: "Printer", *, name: Name) -> None:
 
 
 def _run(settings: Settings, *duties: Duty, samples: bool = False) -> None:
-    from mainspring.wiring.process import run_loop  # noqa: PLC0415 - imported when it is needed
+    from mainspring.wiring.loops import run_loop  # noqa: PLC0415 - imported when it is needed
     from mainspring.wiring.running import run_process  # noqa: PLC0415
 
     raise typer.Exit(run_loop(run_process(settings, duties, samples=samples)))

@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 @with_settings(Part.STORE)
 def migrate(settings: Settings) -> None:
     """Create the store, or bring its schema up to date."""
-    from mainspring.wiring.process import run_loop  # noqa: PLC0415 - imported when it is needed
+    from mainspring.wiring.loops import run_loop  # noqa: PLC0415 - imported when it is needed
     from mainspring.wiring.resources import opened  # noqa: PLC0415
 
     async def main() -> int:
@@ -29,7 +29,7 @@ def migrate(settings: Settings) -> None:
 @with_settings(Part.STORE)
 def seed(settings: Settings) -> None:
     """Add some sample jobs; those that are there already stay as they are."""
-    from mainspring.wiring.process import run_loop  # noqa: PLC0415
+    from mainspring.wiring.loops import run_loop  # noqa: PLC0415
     from mainspring.wiring.resources import opened  # noqa: PLC0415
     from mainspring.wiring.samples import add_samples  # noqa: PLC0415
 

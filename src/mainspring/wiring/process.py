@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,8 +14,6 @@ T = TypeVar("T")
 
 HURRY = 5.0
 """Seconds that roles have to end once they were told to hurry; then they are cancelled."""
-SWITCH_INTERVAL = 0.001
-"""Seconds that a thread may keep the interpreter while another wants it: the store's writer shares it with the loop."""
 FAILED = 1
 _KILLED_BY = 128
 
@@ -114,16 +111,3 @@ class Process:
         if self._failed:
             return FAILED
         return _KILLED_BY + self._signals[-1] if self.hurry.is_set() else 0
-
-
-def run_loop(main: Coroutine[Any, Any, T]) -> T:
-    """Run *main* on the fastest loop there is."""
-    sys.setswitchinterval(SWITCH_INTERVAL)
-    try:
-        import uvloop  # noqa: PLC0415 - not everywhere
-    except ImportError:
-        loop_factory = None
-    else:
-        loop_factory = uvloop.new_event_loop
-    with asyncio.Runner(loop_factory=loop_factory) as runner:
-        return runner.run(main)

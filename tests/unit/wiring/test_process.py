@@ -5,7 +5,8 @@ import signal
 import pytest
 
 from mainspring.wiring import process as process_module
-from mainspring.wiring.process import Process, Role, run_loop
+from mainspring.wiring.loops import run_loop
+from mainspring.wiring.process import Process, Role
 
 
 def waiting(name: str = "waiting") -> Role:
