@@ -9,7 +9,11 @@ import { ago } from "./format.js";
 import * as live from "./live.js";
 
 /** What pipes are for, by the settings that name them; one that came later goes by its own name. */
-const PURPOSES = /** @type {Record<string, string>} */ ({ signals: "Wake-ups", members: "Leadership" });
+const PURPOSES = /** @type {Record<string, string>} */ ({
+  signals: "Wake-ups",
+  members: "Leadership",
+  work: "Work queue",
+});
 
 /** @param {Pipe} pipe */
 export const purposeOf = ({ purpose }) => PURPOSES[purpose] ?? purpose;

@@ -87,7 +87,7 @@ class Queue(Shape):
 class Pipe(Shape):
     """A use of a server beside the store. Nothing stands still without it: the store serves meanwhile."""
 
-    purpose: Annotated[str, Field(description="What it is for, by its setting: `signals`, `members`.")]
+    purpose: Annotated[str, Field(description="What it is for, by its setting: `signals`, `members`, `work`.")]
     url: Annotated[str, Field(description="Without its password.")]
     status: Literal["up", "down"]
     since: Annotated[Instant, Field(description="Since when it has been up, or down.")]
