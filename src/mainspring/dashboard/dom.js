@@ -11,12 +11,28 @@ const SVG = "http://www.w3.org/2000/svg";
 /** Properties that say what the element is in now, where the attribute would only say how it began. */
 const LIVE = new Set(["value", "checked", "disabled", "indeterminate", "selected"]);
 
-/** @type {WeakMap<Node, Record<string, (event: any) => void>>} */
-const listeners = new WeakMap();
-/** @type {WeakMap<Node, string>} */
-const keys = new WeakMap();
-/** @type {WeakSet<Node>} */
-const kept = new WeakSet();
+/**
+ * What a node was made with beside its attributes. It belongs to the node, and goes with it: a table of all nodes would
+ * be as large as what a busy page makes of them between two collections.
+ */
+const MADE = Symbol("made");
+/** @typedef {{key?: string, keep?: boolean, listeners?: Record<string, (event: any) => void>}} Made */
+/** @type {Made} */
+const PLAIN = Object.freeze({});
+
+/**
+ * @param {Node} node
+ * @returns {Made}
+ */
+const made = (node) => /** @type {any} */ (node)[MADE] ?? PLAIN;
+
+/**
+ * @param {Node} node
+ * @param {Made} more
+ */
+function note(node, more) {
+  /** @type {any} */ (node)[MADE] = { ...made(node), ...more };
+}
 
 /**
  * An HTML element.
@@ -67,8 +83,8 @@ function dress(element, properties) {
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined) continue;
     if (name === "on") listen(element, /** @type {Record<string, (event: any) => void>} */ (value));
-    else if (name === "key") keys.set(element, String(value));
-    else if (name === "keep") kept.add(element);
+    else if (name === "key") note(element, { key: String(value) });
+    else if (name === "keep") note(element, { keep: true });
     else if (name === "style") restyle(/** @type {HTMLElement} */ (element), /** @type {any} */ (value));
     else if (LIVE.has(name) && name in element) /** @type {any} */ (element)[name] = value;
     else if (value === true) element.setAttribute(name, "");
@@ -90,14 +106,15 @@ function restyle(element, values) {
  * @param {Record<string, (event: any) => void>} wanted
  */
 function listen(element, wanted) {
-  const known = listeners.get(element) ?? {};
+  const known = made(element).listeners ?? {};
   for (const type of Object.keys(wanted)) if (!(type in known)) element.addEventListener(type, dispatch);
-  listeners.set(element, { ...Object.fromEntries(Object.keys(known).map((type) => [type, () => {}])), ...wanted });
+  const silenced = Object.fromEntries(Object.keys(known).map((type) => [type, () => {}]));
+  note(element, { listeners: { ...silenced, ...wanted } });
 }
 
 /** @param {Event} event */
 function dispatch(event) {
-  if (event.currentTarget instanceof Node) listeners.get(event.currentTarget)?.[event.type]?.(event);
+  if (event.currentTarget instanceof Node) made(event.currentTarget).listeners?.[event.type]?.(event);
 }
 
 /**
@@ -125,7 +142,7 @@ const text = (content) => document.createTextNode(String(content));
  * @param {Node} old
  * @param {Node} wanted
  */
-const alike = (old, wanted) => old.nodeName === wanted.nodeName && keys.get(old) === keys.get(wanted);
+const alike = (old, wanted) => old.nodeName === wanted.nodeName && made(old).key === made(wanted).key;
 
 /**
  * @param {Element} target
@@ -133,10 +150,13 @@ const alike = (old, wanted) => old.nodeName === wanted.nodeName && keys.get(old)
  */
 function refreshChildren(target, wanted) {
   const keyed = new Map();
-  for (const child of target.childNodes) if (keys.has(child)) keyed.set(keys.get(child), child);
+  for (const child of target.childNodes) {
+    const { key } = made(child);
+    if (key !== undefined) keyed.set(key, child);
+  }
   let current = target.firstChild;
   for (const child of wanted) {
-    const key = keys.get(child);
+    const { key } = made(child);
     const old = key === undefined ? current : (keyed.get(key) ?? null);
     if (old === child) {
       current = child.nextSibling;
@@ -164,8 +184,8 @@ function refreshNode(old, wanted) {
     if (old.nodeValue !== wanted.nodeValue) old.nodeValue = wanted.nodeValue;
     return;
   }
-  if (listeners.has(wanted) || listeners.has(old)) listen(old, listeners.get(wanted) ?? {});
-  if (kept.has(old)) return;
+  if (made(old).listeners || made(wanted).listeners) listen(old, made(wanted).listeners ?? {});
+  if (made(old).keep) return;
   refreshAttributes(old, wanted);
   refreshChildren(old, [...wanted.childNodes]);
   refreshState(old, wanted);
