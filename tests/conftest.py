@@ -38,5 +38,5 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Twice as many as there are cores: tests wait for the programs that they start as much as they compute."""
-    return (os.cpu_count() or 1) * 2
+    """Half as many again as there are cores: tests wait for the programs that they start as much as they compute."""
+    return max(2, (os.cpu_count() or 1) * 3 // 2)
