@@ -1,8 +1,9 @@
 """Asking for work: never for more than can be started soon, never while the store lags behind."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from typing import TypeVar
 
 import structlog
 
@@ -18,6 +19,8 @@ from mainspring.worker.settings import WorkerPorts, WorkerSettings
 _SHORTEST_REST = timedelta(milliseconds=0.25)
 """What a worker that came a little too early waits at least."""
 _MOST_BATCHES_UNSETTLED = 2
+
+T = TypeVar("T")
 
 log = structlog.get_logger("mainspring.worker")
 
@@ -62,24 +65,31 @@ class Claims:
     async def step(self) -> timedelta | None:
         """Wait for room, claim once; return how long to rest unless woken, or None for not at all."""
         session, room = await self._until_room()
+        claim = await self._answer(session, self._ports.work.claim(session, self._lanes, room), failed="claim.failed")
+        if claim is None:
+            return None
+        self._executor.accept(claim.attempts)
+        return self._rest_after(claim, room)
+
+    async def _answer(self, session: SessionId, asked: Awaitable[T], *, failed: str) -> T | None:
+        """What the store says to whoever asks it for runs; None if that isn't known, or the session has ended."""
         self.outstanding = True
         self.answered.clear()
         try:
-            claim = await self._ports.work.claim(session, self._lanes, room)
+            answer = await asked
         except SessionLost:
             self._session_lost(session)
             return None
         except StoreError as error:
             # The outcome is unknown. Runs that it handed over all the same show up in the next heartbeats.
-            log.warning("claim.failed", error=str(error))
+            log.warning(failed, error=str(error))
             await self._backoff.pause()
             return None
         finally:
             self.outstanding = False
             self.answered.set()
         self._backoff.reset()
-        self._executor.accept(claim.attempts)
-        return self._rest_after(claim, room)
+        return answer
 
     @property
     def room(self) -> int:

@@ -10,9 +10,8 @@ from datetime import timedelta
 import structlog
 
 from mainspring.domain.ids import SessionId
-from mainspring.domain.run import Attempt
 from mainspring.domain.ticket import Ticket, read
-from mainspring.errors import SessionLost, StoreError
+from mainspring.errors import StoreError
 from mainspring.ports.broker import Delivery
 from mainspring.ports.sessions import Role
 from mainspring.worker.claims import Claims
@@ -78,31 +77,12 @@ class Receiving(Claims):
         session = self.session
         if session is None or self._executor.draining:
             return  # others claim what these are about
-        attempts = await self._started(session, self._readable(deliveries))
-        if attempts is not None:
-            self._executor.accept(attempts)
+        starting = self._carrier.tickets.start(session, self._readable(deliveries))
+        answers = await self._answer(session, starting, failed="start.failed")
+        if answers is not None:
+            self._executor.accept([attempt for attempt in answers if attempt is not None])
             # Only now, and whatever the answer: from here on the store looks after what was started.
             await self._carrier.broker.acknowledge(deliveries)
-
-    async def _started(self, session: SessionId, tickets: Sequence[Ticket]) -> Sequence[Attempt] | None:
-        """What is ours now; None if that isn't known, or the session has ended."""
-        self.outstanding = True
-        self.answered.clear()
-        try:
-            answers = await self._carrier.tickets.start(session, tickets)
-        except SessionLost:
-            self._session_lost(session)
-            return None
-        except StoreError as error:
-            # The outcome is unknown. Runs that it handed over all the same show up in the next heartbeats.
-            log.warning("start.failed", error=str(error))
-            await self._backoff.pause()
-            return None
-        finally:
-            self.outstanding = False
-            self.answered.set()
-        self._backoff.reset()
-        return [attempt for attempt in answers if attempt is not None]
 
     def _readable(self, deliveries: Sequence[Delivery]) -> Sequence[Ticket]:
         tickets: list[Ticket] = []
