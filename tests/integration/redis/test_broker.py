@@ -46,12 +46,6 @@ async def broker(redis_url: str) -> AsyncIterator[RedisBroker]:
         yield broker
 
 
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    async with Redis.from_url(redis_url, decode_responses=True) as client:
-        yield client
-
-
 def a_message(number: int, *, priority: int = 50, due_at: datetime = datetime(2026, 1, 5, tzinfo=UTC)) -> Message:
     return Message(key=UUID(int=number), body=f"message {number}".encode(), priority=priority, due_at=due_at)
 

@@ -38,12 +38,6 @@ async def leadership(redis_url: str) -> AsyncIterator[RedisLeadership]:
         yield leadership
 
 
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    async with Redis.from_url(redis_url, decode_responses=True) as client:
-        yield client
-
-
 async def known(leadership: RedisLeadership, name: str) -> str:
     """Who leads, once the server has said so."""
     async with asyncio.timeout(LONG.total_seconds()):
