@@ -8,11 +8,13 @@ from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mainspring.adapters.sqlite.store import SqliteStore
 from mainspring.api.app import create_app
 from mainspring.api.coalescer import Coalescer
-from mainspring.api.document import read_objects
+from mainspring.api.document import read_object, read_objects
 from mainspring.api.ports import ApiPorts
 from mainspring.api.schemas.jobs import MAX_BATCH
 from mainspring.errors import Invalid, StoreUnavailable
@@ -106,6 +108,76 @@ def test_payloads_of_a_batch_are_kept_as_they_were_written() -> None:
     body = '{ "\\u006aobs" : [ {"payload" : {"payload": 1.0}} , {"a": "\\"payload\\": 2", "p\\u0061yload": 3.0 }, {}] }'
     documents = list(read_objects(body.encode(), "jobs", 10))
     assert [document.payload for document in documents] == [b'{"payload": 1.0}', b"3.0", None]
+
+
+MEMBERS = st.sampled_from(
+    [
+        '"handler": "a"',
+        '"handler":"b"',
+        '"name": "x: y"',
+        '"retry": {"kind": "fixed"}',
+        '"payload": {"number": 1}',
+        '"payload" : 1.0 ',
+        '"p\\u0061yload": ["\\ud83d\\ude00", 12345678901234567890]',
+        '"payload": {"deep": {"deep": ":"}, "payload": {}}',
+    ]
+)
+DOUBTFUL = st.sampled_from(
+    ['"payload": {"a": 1, "a": 2}', '"payload": "\\ud83d"', '"payload": NaN', '"payload": ' + "[" * 64 + "]" * 64]
+)
+
+
+def read_each(texts: Sequence[str]) -> list[tuple[dict[str, Any], bytes | None]] | None:
+    """What a batch of them says by the longer way, object by object; None if it is to be refused."""
+    try:
+        return [read_object(text.encode())[:2] for text in texts]
+    except Invalid:
+        return None
+
+
+@given(batch=st.lists(st.lists(MEMBERS | DOUBTFUL, max_size=3).map(", ".join).map("{{{}}}".format), max_size=8))
+def test_objects_that_begin_alike_are_read_like_any_other(batch: Sequence[str]) -> None:
+    body = '{"jobs": [' + " ,".join(batch) + "]}"
+    try:
+        found = [document[:2] for document in read_objects(body.encode(), "jobs", 10)]
+    except Invalid:
+        found = None
+    assert found == read_each(batch)
+
+
+def test_an_object_is_alike_if_nothing_but_the_payload_differs() -> None:
+    texts = [
+        '{"handler": "a", "payload": 1}',
+        '{"handler": "a", "payload": {"b": 2}}',
+        '{"handler": "a", "payload": 3, "name": "c"}',
+        '{"handler": "a", "payload": 4}',
+        '{"handler": "b", "payload": 4}',
+        "{}",
+    ]
+    documents = list(read_objects(f'{{"jobs": [{",".join(texts)}]}}'.encode(), "jobs", 10))
+    assert [document.alike for document in documents] == [False, True, False, False, False, False]
+
+
+def test_an_object_that_begins_alike_may_be_nested_no_deeper() -> None:
+    def body(levels: int) -> bytes:
+        nested = "[" * levels + "]" * levels
+        return f'{{"jobs": [{{"payload": 1}}, {{"payload": {nested}}}]}}'.encode()
+
+    assert [document.alike for document in read_objects(body(61), "jobs", 10)] == [False, True]
+    with pytest.raises(Invalid, match="nested"):
+        list(read_objects(body(62), "jobs", 10))
+
+
+async def test_what_resembles_a_refused_job_is_refused_as_well(api: Api) -> None:
+    jobs = [{**JOB, "payload": 1}, *({"handler": "nobody.knows", "payload": number} for number in range(2))]
+    problem = await api.post(BATCH, 422, json={"jobs": jobs})
+    assert [fault["field"] for fault in problem["errors"]] == ["jobs.1.handler", "jobs.2.handler"]
+
+
+async def test_jobs_that_are_alike_may_not_share_a_key_with_another_payload(api: Api) -> None:
+    jobs = [{**JOB, "key": "once", "payload": number} for number in range(2)]
+    assert "jobs.1" in (await api.post(BATCH, 409, json={"jobs": jobs}))["detail"]
+    assert len((await api.post(BATCH, 201, json={"jobs": [jobs[0], jobs[0]]}))["existing"]) == 1
 
 
 def test_a_batch_has_a_limit() -> None:

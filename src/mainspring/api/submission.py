@@ -14,7 +14,7 @@ from mainspring.api.patterns import meaning, pattern_of
 from mainspring.api.rendering import stored_text
 from mainspring.api.representation import shown_job
 from mainspring.api.requests import InvalidFields
-from mainspring.domain.ids import DEFAULT_OWNER, RANDOM_BITS, JobId, Lane
+from mainspring.domain.ids import DEFAULT_LANE, DEFAULT_OWNER, RANDOM_BITS, JobId, Lane
 from mainspring.domain.job import NewJob
 from mainspring.domain.run import Key, NewRun
 from mainspring.errors import Invalid, KeyConflict
@@ -69,6 +69,11 @@ class Submission(NamedTuple):
             _agreed("key", fields.get("key", pattern.request.key), key),
             at_start,
         )
+
+    def again(self, document: Document) -> "Submission":
+        """The same job with the payload of *document*, which is alike."""
+        payload = document.payload or b"null"
+        return Submission(self.pattern, payload, document.fields["payload"], self.owner, self.key, self.at_start)
 
     @property
     def digest(self) -> bytes:
@@ -175,10 +180,16 @@ class Submissions:
         items: list[Item] = []
         texts: list[_Text] = []
         faults: dict[str, str] = {}
+        submission, lane = None, DEFAULT_LANE
         for index, document in enumerate(batch):
             try:
-                submission = Submission.of(document, owner=owner)
-                lane = self._lanes.at_hand(submission.pattern.request) or await self._lane(submission)
+                if submission is not None and document.alike:
+                    submission = submission.again(document)
+                else:
+                    submission = None  # if this one is refused, the next has nothing to be like
+                    read = Submission.of(document, owner=owner)
+                    lane = await self._lane(read)
+                    submission = read
                 items.append(self._composed(submission, lane))
                 texts.append((submission.payload, submission.pattern))
             except Invalid as error:
@@ -201,12 +212,20 @@ class Submissions:
                 _created(item, payload, pattern, added)
                 for item, (payload, pattern), added in zip(items[part], texts[part], answers[part], strict=True)
             ]
-            missing = [index for index, created in enumerate(known, start) if created is None]
-            asked = [self._existing(items[index], answers[index]) for index in missing]
-            looked_up = iter(await asyncio.gather(*asked))
-            found.extend(created or next(looked_up) for created in known)
+            found += [each for each in known if each is not None]
+            if len(found) < start + len(known):
+                found[start:] = await self._looked_up(known, items[part], answers[part])
             await asyncio.sleep(0)
         return found
+
+    async def _looked_up(
+        self, known: Sequence[Submitted | None], items: Sequence[Item], answers: Sequence[Added]
+    ) -> Sequence[Submitted]:
+        """The same with what the store has for those that aren't new."""
+        answered = zip(known, items, answers, strict=True)
+        missing = await asyncio.gather(*(self._existing(item, added) for each, item, added in answered if each is None))
+        found = iter(missing)
+        return [each or next(found) for each in known]
 
     async def _lane(self, submission: Submission) -> Lane:
         request = submission.pattern.request

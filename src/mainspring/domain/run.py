@@ -102,7 +102,7 @@ class NewRun:
     @property
     def one_shot(self) -> bool:
         """Whether this run is a job of its own."""
-        return self.id.bytes == self.job_id.bytes
+        return self.id.int == self.job_id.int
 
 
 @hot
@@ -166,7 +166,7 @@ class Run:
     @property
     def one_shot(self) -> bool:
         """Whether this run is a job of its own."""
-        return self.id.bytes == self.job_id.bytes
+        return self.id.int == self.job_id.int
 
     def label(self, now: datetime) -> Label:
         """What to call this run at *now*."""

@@ -63,19 +63,20 @@ def known_ids(transaction: Transaction, ids: Sequence[str]) -> frozenset[str]:
 
 def _judge(transaction: Transaction, items: Sequence[_Item]) -> list[Added]:
     identities = [_id(item) for item in items]
-    seen = {identity(digits) for digits in known_ids(transaction, [each.hex for each in identities])}
+    digits = [identifier.hex for identifier in identities]
+    seen = set(known_ids(transaction, digits))
     taken = _keys_taken(transaction, items)
     answers = []
     now = to_instant(transaction.now)
-    for item, identifier in zip(items, identities, strict=True):
+    for item, identifier, name in zip(items, identities, digits, strict=True):
         key = item.key
         earlier = None if key is None else taken.get((_owner(item), key.text))
         if earlier is not None and key is not None:
             kind = Addition.EXISTING if earlier[1] == key.body else Addition.CONFLICT
             answers.append(Added(kind, earlier[0]))
             continue
-        answers.append(Added(Addition.EXISTING if identifier in seen else Addition.CREATED, identifier, now))
-        seen.add(identifier)
+        answers.append(Added(Addition.EXISTING if name in seen else Addition.CREATED, identifier, now))
+        seen.add(name)
         if key is not None:
             taken[_owner(item), key.text] = (identifier, key.body)
     return answers

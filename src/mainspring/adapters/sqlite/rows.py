@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from mainspring.adapters.carried import with_trace, without_trace
-from mainspring.domain.ids import BlobId, Fence, JobId, Lane, RunId, SessionId, Version
+from mainspring.domain.ids import BlobId, Fence, JobId, Lane, RunId, SessionId, Version, uuid_of
 from mainspring.domain.job import Job, JobState, Terms
 from mainspring.domain.retry import DEFAULT_RETRY, Backoff, RetryPolicy
 from mainspring.domain.run import Attempt, Run, State
@@ -48,7 +48,7 @@ def duration(micros_: int) -> timedelta:
 
 def identity(digits: str) -> UUID:
     """An id from its hexadecimal digits."""
-    return UUID(hex=digits)
+    return uuid_of(int(digits, 16))
 
 
 def dump(batch: Any) -> str:
