@@ -1,4 +1,4 @@
-"""Several processes' worth of stores over one database."""
+"""Stores over one database, and as much of several processes as the server can tell apart."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,7 +7,19 @@ from mainspring.adapters.postgres.address import address
 from mainspring.adapters.postgres.engine import Engine
 from mainspring.adapters.postgres.migrate import migrate
 from mainspring.adapters.postgres.partitions import prepare
+from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.system.chance import SystemRandom
+from mainspring.adapters.system.clock import SystemClock
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[PostgresStore]:
+    """A store of its own connections."""
+    store = await PostgresStore.open(url, clock=SystemClock(), random=SystemRandom())
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 @asynccontextmanager

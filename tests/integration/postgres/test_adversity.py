@@ -3,8 +3,7 @@
 import asyncio
 import os
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from mainspring.adapters.postgres.address import address
 from mainspring.adapters.postgres.engine import Connection, Engine
 from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.system.chance import SystemRandom
-from mainspring.adapters.system.clock import SystemClock
 from mainspring.domain.ids import DEFAULT_LANE, RunId, SessionId
 from mainspring.domain.outcome import Succeeded, judge
 from mainspring.domain.run import Attempt, State
@@ -23,19 +21,11 @@ from mainspring.errors import StoreError, StoreFull
 from mainspring.ports.work import Addition
 from mainspring.testing.factories import Factory, a_session
 from servers.postgres import PostgresServer
+from tests.integration.postgres.stores import opened
 
 JOBS = 300
 CALLERS = 4
 KILLS = 40
-
-
-@asynccontextmanager
-async def opened(url: str) -> AsyncIterator[PostgresStore]:
-    store = await PostgresStore.open(url, clock=SystemClock(), random=SystemRandom())
-    try:
-        yield store
-    finally:
-        await store.close()
 
 
 class Load:

@@ -1,30 +1,15 @@
 """What the store says about its own health."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import asyncpg
 import pytest
 
 from mainspring.adapters.postgres import checkup
-from mainspring.adapters.postgres.address import address
 from mainspring.adapters.postgres.checkup import PostgresCheckup
 from mainspring.adapters.postgres.engine import Engine
-from mainspring.adapters.postgres.migrate import migrate
-from mainspring.adapters.postgres.partitions import prepare
-from mainspring.adapters.system.chance import SystemRandom
 from mainspring.ports.checkup import Remark
-
-
-@pytest.fixture
-async def engine(postgres_url: str) -> AsyncIterator[Engine]:
-    await migrate(address(postgres_url))
-    engine = Engine(address(postgres_url), SystemRandom())
-    await engine.open()
-    await prepare(engine)
-    yield engine
-    await engine.close()
 
 
 async def remarks(engine: Engine) -> dict[str, Remark]:

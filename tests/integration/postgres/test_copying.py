@@ -1,7 +1,7 @@
 """Many jobs at once are copied; what is stored, and what is answered, is the same as for a few."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,8 +11,6 @@ import pytest
 from mainspring.adapters.postgres import add
 from mainspring.adapters.postgres.add import WORTH_COPYING
 from mainspring.adapters.postgres.store import PostgresStore
-from mainspring.adapters.system.chance import SystemRandom
-from mainspring.adapters.system.clock import SystemClock
 from mainspring.domain.ids import BlobId, Lane, RunId
 from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Succeeded
@@ -27,18 +25,6 @@ from mainspring.testing.factories import Factory
 
 CREATED, EXISTING = Addition.CREATED, Addition.EXISTING
 TALLIES = "SELECT owner, lane, kind, what, amount, cardinality(ids) FROM tally ORDER BY owner, lane, kind, what"
-
-
-@pytest.fixture
-async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
-    store = await PostgresStore.open(postgres_url, clock=SystemClock(), random=SystemRandom())
-    yield store
-    await store.close()
-
-
-@pytest.fixture
-async def make(store: PostgresStore) -> Factory:
-    return Factory(start=await store.views.now())
 
 
 @pytest.fixture

@@ -19,12 +19,6 @@ A_LOT = 1000
 
 
 @pytest.fixture
-async def engine(postgres_url: str) -> AsyncIterator[Engine]:
-    async with engines(postgres_url, 1) as opened:
-        yield opened[0]
-
-
-@pytest.fixture
 def upkeep(engine: Engine) -> PostgresUpkeep:
     return PostgresUpkeep(engine)
 

@@ -50,11 +50,6 @@ async def store(stores: list[PostgresStore]) -> PostgresStore:
     return stores[0]
 
 
-@pytest.fixture
-async def make(store: PostgresStore) -> Factory:
-    return Factory(start=await store.views.now())
-
-
 class Slow:
     """Somebody in the middle of a transaction."""
 
