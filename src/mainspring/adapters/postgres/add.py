@@ -1,6 +1,6 @@
 """Storing new runs and standing jobs, each once.
 
-Plain one-shot jobs take one statement, and so do all that come while another is under way; many at once are copied.
+Plain one-shot jobs take one statement, and so do all that come while others are under way; many at once are copied.
 What has a key, an origin or a standing job is judged in a transaction.
 """
 

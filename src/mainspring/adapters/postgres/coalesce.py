@@ -1,4 +1,7 @@
-"""Calls that come while one is under way go together as the next: the busier, the larger the batches, and no timer."""
+"""Calls that come while others are under way go together as the next: the busier, the larger the batches, and no timer.
+
+Two batches are under way at a time: while the server stores one, the next is being made.
+"""
 
 import asyncio
 from collections import deque
@@ -11,6 +14,8 @@ from mainspring.errors import MainspringError
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+ABREAST = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,28 +34,40 @@ class Coalescer(Generic[T, R]):
     def __init__(self, send: Callable[[Sequence[T]], Awaitable[Sequence[R]]], *, most: int) -> None:
         self._send = send
         self._most = most
-        self._busy = False
+        self._free = ABREAST
+        self._under_way = 0
+        """Items that are being sent, but for those of large calls."""
         self._waiting: deque[_Call[T, R]] = deque()
-        self._sender: asyncio.Task[None] | None = None
+        self._senders: set[asyncio.Task[None]] = set()
 
     async def __call__(self, items: Sequence[T]) -> Sequence[R]:
         """The answers to *items*, in their order; more of them than *most* go alone, at once."""
         if len(items) > self._most:
             return await self._send(items)
-        if self._busy:
+        if not self._free:
             call: _Call[T, R] = _Call(items, asyncio.get_running_loop().create_future())
             self._waiting.append(call)
             return await call.answer
-        self._busy = True
+        self._free -= 1
         try:
-            return await self._send(items)
+            return await self._counted(items)
         finally:
             self._go_on()
 
+    async def _counted(self, items: Sequence[T]) -> Sequence[R]:
+        self._under_way += len(items)
+        try:
+            return await self._send(items)
+        finally:
+            self._under_way -= len(items)
+
     def _go_on(self) -> None:
-        self._busy = bool(self._waiting)
-        if self._busy:
-            self._sender = asyncio.create_task(self._send_waiting())
+        if not self._waiting:
+            self._free += 1
+            return
+        sender = asyncio.create_task(self._send_waiting())
+        self._senders.add(sender)
+        sender.add_done_callback(self._senders.discard)
 
     async def _send_waiting(self) -> None:
         try:
@@ -58,13 +75,16 @@ class Coalescer(Generic[T, R]):
                 await self._send_together(self._batch())
                 await asyncio.sleep(0)  # whoever was answered may have more, which then goes along
         finally:
-            self._busy = False
+            self._free += 1
             while self._waiting:  # only if this task was cancelled
                 self._waiting.popleft().answer.cancel()
 
     def _batch(self) -> Sequence[_Call[T, R]]:
+        """Calls to send together: no more than their share, or one batch would have all and the other nothing."""
+        waiting = sum(len(call.items) for call in self._waiting)
+        share = -(-(waiting + self._under_way) // ABREAST)
         batch = [self._waiting.popleft()]
-        room = self._most - len(batch[0].items)
+        room = min(share, self._most) - len(batch[0].items)
         while self._waiting and len(self._waiting[0].items) <= room:
             batch.append(self._waiting.popleft())
             room -= len(batch[-1].items)
@@ -72,7 +92,7 @@ class Coalescer(Generic[T, R]):
 
     async def _send_together(self, calls: Sequence[_Call[T, R]]) -> None:
         try:
-            answers = await self._send([item for call in calls for item in call.items])
+            answers = await self._counted([item for call in calls for item in call.items])
         except asyncio.CancelledError:
             for call in calls:
                 call.answer.cancel()
