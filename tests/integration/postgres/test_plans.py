@@ -27,7 +27,7 @@ PURPOSES = {
     "insert_jobs": Purpose.WRITE,
     "claim": Purpose.CLAIM,
     "claim_in_turn": Purpose.CLAIM,
-    "next_wakes": Purpose.CLAIM,
+    "next_wakes": Purpose.WATCH,
     "succeed": Purpose.SETTLE,
     "succeed_with": Purpose.SETTLE,
     "settled_before": Purpose.SETTLE,
@@ -46,7 +46,7 @@ PURPOSES = {
     "edit_rest": Purpose.WRITE,
     "discard": Purpose.WRITE,
     "hide": Purpose.WRITE,
-    "take": Purpose.CLAIM,
+    "take": Purpose.WATCH,
     "start": Purpose.SETTLE,
 }
 VALUES = {

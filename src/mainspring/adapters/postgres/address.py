@@ -21,8 +21,8 @@ class Address:
     url: str
     schema: str = DEFAULT_SCHEMA
     connections: int = DEFAULT_CONNECTIONS
-    """The most connections of each kind: for reading, for writing, for the rest. Claims, settlements and signals have
-    their own few."""
+    """The most connections of each kind: for reading, for writing, for the rest. Claims, settlements, looks ahead and
+    signals have their own few."""
 
     @property
     def shown(self) -> str:

@@ -40,7 +40,7 @@ async def claim(engine: Engine, clock: Clock, by: SessionId, lanes: Sequence[Lan
 
 async def next_wakes(engine: Engine, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
     """The wait until the next waiting run of each lane wakes, held ones apart."""
-    rows = await engine.fetch(_SQL["next_wakes"], lanes, purpose=Purpose.CLAIM)
+    rows = await engine.fetch(_SQL["next_wakes"], lanes, purpose=Purpose.WATCH)
     return {Lane(lane): max(wait, _NOTHING) for lane, wait in rows}
 
 

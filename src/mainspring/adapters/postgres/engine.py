@@ -37,7 +37,10 @@ class Purpose(Enum):
     WRITE = "write"
     """Additions and orders: rows are found by their ids."""
     CLAIM = "claim"
+    """Claims alone: none waits for somebody else's statement, or on a connection where it must be planned first."""
     SETTLE = "settle"
+    WATCH = "watch"
+    """Heartbeats, and looks at what comes next: small and regular, and not to be held up either."""
     HANDLER = "handler"
     """Lent to handlers for their own statements, under the server's own settings."""
 
@@ -61,6 +64,16 @@ _ROWS_BY_ARRAYS: Final = MappingProxyType(
         "enable_bitmapscan": "off",
     }
 )
+_ROWS_IN_ORDER: Final = MappingProxyType(
+    {
+        "plan_cache_mode": "force_generic_plan",
+        "enable_seqscan": "off",
+        "enable_sort": "off",
+        "enable_hashjoin": "off",
+        "enable_mergejoin": "off",
+        "enable_bitmapscan": "off",
+    }
+)
 _PLANS: Final[Mapping[Purpose, Mapping[str, str]]] = MappingProxyType(
     {
         Purpose.GENERAL: {},
@@ -71,14 +84,8 @@ _PLANS: Final[Mapping[Purpose, Mapping[str, str]]] = MappingProxyType(
             "enable_mergejoin": "off",
             "enable_bitmapscan": "off",
         },
-        Purpose.CLAIM: {
-            "plan_cache_mode": "force_generic_plan",
-            "enable_seqscan": "off",
-            "enable_sort": "off",
-            "enable_hashjoin": "off",
-            "enable_mergejoin": "off",
-            "enable_bitmapscan": "off",
-        },
+        Purpose.CLAIM: _ROWS_IN_ORDER,
+        Purpose.WATCH: _ROWS_IN_ORDER,
         Purpose.WRITE: _ROWS_BY_ARRAYS,
         Purpose.SETTLE: _ROWS_BY_ARRAYS,
     }
@@ -125,7 +132,7 @@ class Engine:
     async def open(self) -> None:
         """Make the pools; connections are opened when they are needed."""
         most = self.address.connections
-        sizes = dict.fromkeys(Purpose, most) | {Purpose.CLAIM: _FEW, Purpose.SETTLE: _FEW}
+        sizes = dict.fromkeys(Purpose, most) | dict.fromkeys((Purpose.CLAIM, Purpose.SETTLE, Purpose.WATCH), _FEW)
         for purpose, size in sizes.items():
             script = _script(purpose, self.address.schema)
             with translated(self.address.shown):

@@ -39,7 +39,7 @@ class PostgresSessions:
     async def beat(self, by: SessionId, news: News) -> Heard | None:
         """Extend the session and say what it holds."""
         told = (news.executing, news.clock, news.drained)
-        rows = await self._engine.fetch(_SQL["beat"], by, *told, purpose=Purpose.CLAIM)
+        rows = await self._engine.fetch(_SQL["beat"], by, *told, purpose=Purpose.WATCH)
         if not rows:
             return None
         runs = [(RunId(run), Fence(fence), cancelling) for _, run, fence, cancelling in rows if run is not None]
