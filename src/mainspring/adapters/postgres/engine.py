@@ -16,6 +16,7 @@ import asyncpg
 
 from mainspring.adapters.postgres.address import Address
 from mainspring.adapters.postgres.failures import REPEATABLE, THEIRS, translated, translation
+from mainspring.adapters.postgres.types import KnowingConnection
 from mainspring.ports.time import Random
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
@@ -116,6 +117,7 @@ async def connect(address: Address, purpose: Purpose = Purpose.GENERAL) -> "asyn
             timeout=CONNECT_SECONDS,
             command_timeout=STATEMENT_SECONDS,
             server_settings=_name(purpose),
+            connection_class=KnowingConnection,
         )
         await connection.execute(_script(purpose, address.schema))
         return connection
@@ -143,6 +145,7 @@ class Engine:
                     timeout=CONNECT_SECONDS,
                     command_timeout=None if purpose is Purpose.HANDLER else STATEMENT_SECONDS,
                     server_settings=_name(purpose),
+                    connection_class=KnowingConnection,
                     init=partial(_tell, script=script) if script else None,
                     reset=None if purpose is Purpose.HANDLER else _leave_as_it_is,
                 )
