@@ -6,6 +6,7 @@ COPY takes no conflict: it is for runs that are all new, and whoever finds that 
 import struct
 from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from uuid import UUID
 
 import asyncpg
@@ -43,7 +44,7 @@ async def copy(connection: Connection, runs: Sequence[NewRun]) -> datetime:
     """Store *runs* within a transaction and return its now; NotNew unless each of them is."""
     now: datetime = await connection.fetchval("SELECT now()")
     # In the order of ids, so that nobody waits in a circle.
-    ordered = sorted(runs, key=_number)
+    ordered = sorted(runs, key=attrgetter("id.int"))
     rows, groups = _encoded(ordered, now)
     try:
         await connection.copy_to_table("queue", source=_once(rows), columns=(*_OWN, *_SHARED), format="binary")
@@ -60,29 +61,36 @@ async def _once(data: bytes) -> AsyncIterator[bytes]:
     yield data
 
 
-def _number(run: NewRun) -> int:
-    return run.id.int
-
-
 def _encoded(runs: Iterable[NewRun], now: datetime) -> tuple[bytes, dict[_Group, list[UUID]]]:
-    """The runs as COPY takes them, and their ids by what is counted apart."""
+    """The runs as COPY takes them, and their ids by what is counted apart.
+
+    Most batches are alike but for ids and payloads: what is as it was for the run before isn't worked out again.
+    """
     groups: dict[_Group, list[UUID]] = {}
     parts = [_HEAD]
-    last: tuple[_Value, ...] = ()
+    due: datetime | timedelta | None = None
+    moment, kind = 0, Origin.IMMEDIATE
+    alike: tuple[object, ...] = ()
     shared, ids = b"", list[UUID]()
     for run in runs:
-        due = now + run.due if isinstance(run.due, timedelta) else run.due
-        kind = Origin.DELAYED if due > now else Origin.IMMEDIATE
-        alike = _shared_fields(run, kind)
-        if alike != last:  # seldom: most batches are alike but for ids and payloads
-            last = alike
-            shared = b"".join(map(_field, alike))
-            ids = groups.setdefault((run.owner, run.task.lane, kind), [])
+        task = run.task
+        if run.due != due:
+            due = run.due
+            at = now + due if isinstance(due, timedelta) else due
+            moment, kind = _moment(at), Origin.DELAYED if at > now else Origin.IMMEDIATE
+        before, alike = alike, (kind, run.owner, run.project, run.name, run.spec, *_terms(task))
+        if alike != before:
+            shared = b"".join(map(_field, _shared_fields(run, kind)))
+            ids = groups.setdefault((run.owner, task.lane, kind), [])
         ids.append(run.id)
-        identity, moment, payload = run.id.bytes, _moment(due), run.task.payload
+        identity, payload = run.id.bytes, task.payload
         parts += (_ROW.pack(_FIELDS, 16, identity, 16, identity, 8, moment, 8, moment, len(payload)), payload, shared)
     parts.append(_END)
     return b"".join(parts), groups
+
+
+_terms = attrgetter("lane", "handler", "priority", "timeout", "retry", "trace", "blob")
+"""All of a task but its payload."""
 
 
 def _shared_fields(run: NewRun, kind: Origin) -> tuple[_Value, ...]:
