@@ -1,7 +1,6 @@
 """What a handler knows about its run and may ask of its worker."""
 
 import asyncio
-import json
 import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -22,6 +21,7 @@ from mainspring.worker.cancellation import Cancellation
 from mainspring.worker.guarding import Guarded
 from mainspring.worker.leases import lease
 from mainspring.worker.output import Transcript
+from mainspring.worker.payload import parsed
 
 DEFAULT_LOCK_TTL = timedelta(seconds=30)
 _UNPARSED = object()
@@ -147,7 +147,7 @@ class Context:
     def payload(self) -> Any:
         """The payload, parsed."""
         if self._parsed is _UNPARSED:
-            self._parsed = json.loads(self._text)
+            self._parsed = parsed(self._text)
         return self._parsed
 
     @property

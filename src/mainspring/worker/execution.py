@@ -1,13 +1,13 @@
 """A run that executes, and how it may come to be stopped."""
 
 import asyncio
-import json
 from enum import Enum, auto
 from typing import Any, assert_never
 
 from mainspring.domain.outcome import Cancelled, Failed, HandedBack, Lost, Outcome
 from mainspring.domain.run import Attempt
 from mainspring.worker.context import Context
+from mainspring.worker.payload import parsed
 from mainspring.worker.registry import Handler, Kind
 
 
@@ -72,7 +72,7 @@ class Execution:
         if count == 0:
             return ()
         if self.context is None:
-            return (json.loads(self.payload.decode()),)  # of bytes, the encoding would be guessed first
+            return (parsed(self.payload),)
         return (self.context.payload, self.context) if count > 1 else (self.context.payload,)
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from mainspring.domain.outcome import Failed, Outcome, Settled, Verdict, judge
+from mainspring.domain.outcome import Failed, Outcome, Settled, Succeeded, Verdict, judge
 from mainspring.domain.run import Attempt
 from mainspring.ports.journal import Finished
 from mainspring.ports.observing import Observer
@@ -57,9 +57,10 @@ class Settler:
 
         One write per run, on purpose: the fewer finished runs a kill finds unwritten, the fewer are repeated.
         """
-        # Chance is drawn only where a backoff needs it.
+        # The time is asked for, and chance drawn, only where they are needed: a success depends on neither.
+        now = attempt.started_at if type(outcome) is Succeeded else self._clock.now()
         uniform = self._random.uniform() if type(outcome) is Failed else 0.0
-        verdict = judge(attempt, outcome, now=self._clock.now(), uniform=uniform)
+        verdict = judge(attempt, outcome, now=now, uniform=uniform)
         self._notebook.append((Finished(verdict),))
         self._waiting.append(verdict)
         if printed is not None:
@@ -99,6 +100,6 @@ class Settler:
             self.refusals.keep(delivered.refused)
         self._sent = ()
         self._soon()
-        stale = sum(answer is Settled.STALE for answer in delivered.answers)
+        stale = delivered.answers.count(Settled.STALE)
         if stale:
             log.info("settle.stale", runs=stale)
