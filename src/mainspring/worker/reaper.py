@@ -1,6 +1,7 @@
 """One look at everything in hand, ten times a second: a timer per run would cost more than the runs."""
 
 import asyncio
+import math
 from datetime import timedelta
 
 import structlog
@@ -14,6 +15,8 @@ INTERVAL = timedelta(milliseconds=100)
 PATIENCE = 1.0
 """Seconds that a prefetched run may wait for a slot before somebody else should have it."""
 _TOO_MANY_LOST = 0.25
+_TURNS = 4
+"""Runs per slot between two looks that show how quick they are."""
 _SHORTEST = 1e-6
 
 log = structlog.get_logger("mainspring.worker")
@@ -60,11 +63,20 @@ class Reaper:
         self._busy_seconds, self._finished = busy_seconds, executor.finished
         if busy > 0 or finished:
             measured, rate = finished / max(busy, _SHORTEST), self._claims.rate
-            # Up by doubling, so that one quick run doesn't fill our hands; down by halves, so that a lull is forgiven.
-            most = 2 * max(rate, self._settings.concurrency / max(self._settings.prefetch.total_seconds(), _SHORTEST))
-            self._claims.rate = min(measured, most) if measured > rate else (rate + measured) / 2
+            self._claims.rate = min(measured, self._most(finished)) if measured > rate else (rate + measured) / 2
         moving = finished or not executor.waiting
         self._starved_since = None if moving else (self._starved_since or now)
+
+    def _most(self, finished: int) -> float:
+        """What to believe at most: twice as much as before, so that one quick run doesn't fill our hands.
+
+        Where all slots have proved to be quick there is no need for caution. Downwards it goes by halves: a lull is
+        forgiven.
+        """
+        slots = self._settings.concurrency
+        if finished >= _TURNS * slots:
+            return math.inf
+        return 2 * max(self._claims.rate, slots / max(self._settings.prefetch.total_seconds(), _SHORTEST))
 
     def _count_lost(self, now: float) -> None:
         lost = sum(execution.act_at <= now for execution in self._executor.leaving.values())

@@ -47,7 +47,24 @@ async def test_fast_handlers_get_a_prefetch_that_grows_with_their_rate() -> None
         bench.store.submit()
     async with bench.working(concurrency=32):
         await bench.store.until_ended(5000)
-    assert 100 < max(bench.store.claims) <= 1032
+    assert 100 < max(bench.store.claims) <= 2032
+
+
+@leaping
+async def test_where_all_slots_are_fast_the_prefetch_is_full_after_the_first_look() -> None:
+    bench = Bench()
+
+    @bench.registry.handler("work")
+    async def work() -> None:
+        await bench.clock.sleep(timedelta(milliseconds=1))
+
+    bench.store.delays["claim"] = timedelta(milliseconds=1)
+    for _ in range(5000):
+        bench.store.submit()
+    async with bench.working(concurrency=32, prefetch=timedelta(milliseconds=100)):
+        await bench.store.until_ended(5000)
+    small, large = bench.store.claims[0], next(claim for claim in bench.store.claims if claim > 32)
+    assert (small, large > 500) == (32, True)
 
 
 @leaping
