@@ -1,8 +1,7 @@
 """`Rows` over a cluster at its weakest, for one process: every request may be lost, late or unheard."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mainspring.adapters.cassandra.rows import ALL, Change, Key, Put, Row, Span, UnknownOutcome
 from mainspring.adapters.cassandra.table import Table
@@ -19,8 +18,7 @@ class Unheard(StoreUnavailable):
     """No answer came: whatever was asked for may have been done, or may be done yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """Something to do once it has arrived, given whether its answer will be heard."""
 
     carry_out: Callable[[bool], Any]

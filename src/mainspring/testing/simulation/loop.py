@@ -8,7 +8,7 @@ import asyncio
 from asyncio.events import _set_running_loop
 from collections import deque
 from collections.abc import Callable, Coroutine
-from contextvars import Context
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -19,13 +19,29 @@ _MANY_TASKS = 256
 _MOST_CLOSES = 10
 
 
+class Turn:
+    """A callback that waits to be run: an `asyncio.Handle` with nothing but what a simulation asks of one."""
+
+    __slots__ = ("arguments", "callback", "context", "is_cancelled")
+
+    def __init__(self, callback: Callable[..., object], arguments: tuple[Any, ...], context: Context | None) -> None:
+        self.callback = callback
+        self.arguments = arguments
+        self.context = copy_context() if context is None else context
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        """It isn't to be run any more."""
+        self.is_cancelled = True
+
+
 class VirtualLoop(asyncio.AbstractEventLoop):
     """One thread's loop: first in, first out, no input/output, no real waiting."""
 
     def __init__(self, universe: "Universe", name: str) -> None:
         self.universe = universe
         self.name = name
-        self.ready: deque[asyncio.Handle] = deque()
+        self.ready: deque[Turn] = deque()
         self.listed = False
         """Whether the universe knows that something is ready here."""
         self.held = 0
@@ -38,10 +54,15 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
     def step(self) -> None:
         """Run the oldest callback."""
-        handle = self.ready.popleft()
-        if not handle.cancelled():
+        turn = self.ready.popleft()
+        if not turn.is_cancelled:
             _set_running_loop(self)
-            handle._run()  # noqa: SLF001 - what every loop calls
+            try:
+                turn.context.run(turn.callback, *turn.arguments)
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as error:  # noqa: BLE001 - the loop goes on, as every loop does
+                self.call_exception_handler({"message": f"Exception in {turn.callback}", "exception": error})
             _set_running_loop(None)
         if self.fuse:
             self.fuse -= 1
@@ -83,30 +104,30 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> asyncio.Handle:
+    ) -> Turn:
         """At the end of the queue."""
-        handle = asyncio.Handle(callback, args, self, context)
+        turn = Turn(callback, args, context)
         if not self.halted:
-            self.ready.append(handle)
+            self.ready.append(turn)
             if not self.listed:
                 self.universe.list(self)
-        return handle
+        return turn
 
     call_soon_threadsafe = call_soon  # type: ignore[assignment]  # there is one thread
 
     def call_later(  # type: ignore[override]
         self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> asyncio.TimerHandle:
+    ) -> Turn:
         """After *delay* virtual seconds."""
         return self.call_at(self.universe.time + delay, callback, *args, context=context)
 
     def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> asyncio.TimerHandle:
+    ) -> Turn:
         """At *when*."""
-        timer = asyncio.TimerHandle(when, callback, args, self, context)
-        self.universe.at(when, self._awaken, timer)
-        return timer
+        turn = Turn(callback, args, context)
+        self.universe.at(when, self._awaken, turn)
+        return turn
 
     def create_future(self) -> "asyncio.Future[Any]":
         """A future of this loop."""
@@ -139,12 +160,9 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         if not self.halted:
             self.universe.complain(f"{self.name}: {context.get('message')}: {context.get('exception')!r}")
 
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Forgotten when its time comes."""
-
-    def _awaken(self, timer: asyncio.TimerHandle) -> None:
-        if not self.halted and not timer.cancelled():
-            self.ready.append(timer)
+    def _awaken(self, turn: Turn) -> None:
+        if not self.halted and not turn.is_cancelled:
+            self.ready.append(turn)
             if not self.listed:
                 self.universe.list(self)
 

@@ -44,7 +44,7 @@ class Universe:
 
     def after(self, delay: float, callback: Callable[..., None], *arguments: Any) -> None:
         """Call back in *delay* seconds."""
-        self.at(self.time + delay, callback, *arguments)
+        heapq.heappush(self._timers, (self.time + delay, next(self._numbers), callback, arguments))
 
     def list(self, loop: VirtualLoop) -> None:
         """The loop has something to run; does nothing while it may not."""
@@ -58,13 +58,13 @@ class Universe:
 
     def run_until(self, end: float) -> None:
         """Let time pass until *end*."""
-        timers = self._timers
+        timers, ready, step = self._timers, self._ready, self._step
         while self.time < end:
             while timers and timers[0][0] <= self.time:
                 _, _, callback, arguments = heapq.heappop(timers)
                 callback(*arguments)
-            if self._ready:
-                self._step()
+            if ready:
+                step()
             else:
                 self.time = min(timers[0][0], end) if timers else end
 

@@ -30,16 +30,13 @@ class SimulatedMessenger:
         """If anything goes wrong with the verb, it goes wrong with each of its requests in another way."""
         self._process.check()
         trip = self._weather.trip()
-        trips = [trip if trip.answer is not None else self._weather.bad_trip() for _ in requests]
         future = asyncio.get_running_loop().create_future()
         waiting = _Answers(future, len(requests))
-        for position, (request, each) in enumerate(zip(requests, trips, strict=True)):
-            arrives = self._arrival(request, each)
-            if arrives is not None:
-                self._universe.after(arrives, self._arrive, request, each.answer, waiting, position)
-        if trip.answer is None:
-            gives_up = max([trip.gives_up, *(each.gives_up for each in trips)])
-            self._universe.after(gives_up, waiting.fail, Unheard("no answer"))
+        if trip.arrives is not None and trip.answer is not None:
+            for position, request in enumerate(requests):
+                self._universe.after(trip.arrives, self._arrive, request, trip.answer, waiting, position)
+        else:
+            self._send_badly(requests, waiting, trip.gives_up)
         answers: Sequence[Any] = await future
         return answers
 
@@ -51,6 +48,15 @@ class SimulatedMessenger:
     def now(self) -> int:
         """By the nodes' clock, which is nobody else's."""
         return int((self._clock.now() - _EPOCH).total_seconds() * 1_000_000)
+
+    def _send_badly(self, requests: Sequence[Request], waiting: "_Answers", gives_up: float) -> None:
+        trips = [self._weather.bad_trip() for _ in requests]
+        for position, (request, trip) in enumerate(zip(requests, trips, strict=True)):
+            arrives = self._arrival(request, trip)
+            if arrives is not None:
+                self._universe.after(arrives, self._arrive, request, trip.answer, waiting, position)
+        gives_up = max([gives_up, *(trip.gives_up for trip in trips)])
+        self._universe.after(gives_up, waiting.fail, Unheard("no answer"))
 
     def _arrival(self, request: Request, trip: Trip) -> float | None:
         if trip.arrives is None or not request.conditional or trip.answer is not None:
