@@ -1,12 +1,11 @@
 import asyncio
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from structlog.testing import capture_logs
 
 from mainspring.errors import StoreUnavailable
-from mainspring.services.loop import FIRST_PAUSE, LONGEST_PAUSE, pause_after, repeat, unless, until
+from mainspring.services.loop import FIRST_PAUSE, LONGEST_PAUSE, pause_after, repeat, until
 from tests.unit.services.fakes import FakeClock, FakeRandom, seconds
 
 
@@ -37,7 +36,7 @@ async def test_a_step_is_repeated_after_the_wait_that_it_asked_for() -> None:
     clock = FakeClock()
     steps = await repeated(clock, seconds(1), seconds(2), seconds(0))
     assert steps.answers == []
-    assert clock.slept == [seconds(1), seconds(2), seconds(0)]
+    assert clock.slept == [seconds(1), seconds(2)]
 
 
 async def test_nothing_is_done_once_stopped() -> None:
@@ -54,7 +53,7 @@ async def test_a_store_that_says_no_is_asked_again_ever_more_slowly() -> None:
     with capture_logs() as logs:
         await repeated(clock, no, no, seconds(9), no, seconds(0))
     pauses = [pause_after(1, 0.5), pause_after(2, 0.5), seconds(9), pause_after(1, 0.5)]
-    assert clock.slept == [*pauses, seconds(0)]
+    assert clock.slept == pauses
     assert [entry["retry_in"] for entry in logs if entry["event"] == "service.failed"] == [
         pauses[0].total_seconds(),
         pauses[1].total_seconds(),
@@ -83,42 +82,3 @@ def test_a_wait_is_zero_only_if_its_time_has_come() -> None:
     assert until(0.1 + 0.2, clock) == timedelta(microseconds=1)
     assert until(0.3, clock) == until(0.2, clock) == timedelta(0)
     assert until(2.3, clock) == seconds(2)
-
-
-async def started(main: Callable[[asyncio.Event], asyncio.Future[None]], stop: asyncio.Event) -> asyncio.Future[None]:
-    """A wait that has begun."""
-    future = main(stop)
-    for _ in range(3):
-        await asyncio.sleep(0)
-    return future
-
-
-def waiting_for_ever(stop: asyncio.Event) -> asyncio.Future[None]:
-    async def for_ever() -> None:
-        await asyncio.Event().wait()
-
-    return asyncio.ensure_future(unless(stop, for_ever()))
-
-
-async def test_a_stop_cuts_a_wait_short() -> None:
-    stop = asyncio.Event()
-    waiting = await started(waiting_for_ever, stop)
-    assert not waiting.done()
-    stop.set()
-    await waiting
-
-
-async def test_cancelling_a_wait_cancels_what_it_waits_for() -> None:
-    waiting = await started(waiting_for_ever, asyncio.Event())
-    waiting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
-    assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task() and not task.cancelling()] == []
-
-
-async def test_a_wait_that_fails_is_no_secret() -> None:
-    async def failing() -> None:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        await unless(asyncio.Event(), failing())
