@@ -1,6 +1,5 @@
 """Whatever happens to a job, each of its moments gets exactly one verdict: a run, or a place in one skipped range."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -70,6 +69,7 @@ class Timetable(RuleBasedStateMachine):
     def begin(self) -> None:
         """From here on the moments are those of the job's present schedule."""
         self.first = self.job.next_fire_at
+        self.come: list[datetime] = []
         self.verdicts: list[Verdict] = []
         assert self.first is not None
         assert self.first > self.now
@@ -143,7 +143,7 @@ class Timetable(RuleBasedStateMachine):
         self.everything_that_has_come_is_decided()
 
     def everything_that_has_come_is_decided(self) -> None:
-        assert list(self.moments()) == self.seen()
+        assert self.moments() == self.seen()
 
     @property
     def is_due(self) -> bool:
@@ -204,14 +204,15 @@ class Timetable(RuleBasedStateMachine):
     def moments_before(self, end: datetime) -> list[datetime]:
         return [moment for moment in self.moments() if moment < end]
 
-    def moments(self) -> Iterator[datetime]:
-        """Everything that has come, one by one."""
+    def moments(self) -> list[datetime]:
+        """Everything that has come, one by one: time only goes forward, so that what came before is remembered."""
         schedule = self.job.terms.parsed()
         assert isinstance(schedule, Cron | Every)
-        moment = self.first
+        moment = schedule.next(self.come[-1], anchor=self.job.anchor) if self.come else self.first
         while moment is not None and moment <= self.now:
-            yield moment
+            self.come.append(moment)
             moment = schedule.next(moment, anchor=self.job.anchor)
+        return self.come
 
 
 TestTimetable = Timetable.TestCase
