@@ -1,6 +1,7 @@
 import asyncio
 import secrets
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
@@ -25,8 +26,15 @@ def migrated_postgres_url(postgres_administration: str) -> Iterator[str]:
         connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
 
 
+@pytest.fixture(scope="session")
+def emptying_connection(migrated_postgres_url: str) -> Iterator[psycopg.Connection[Any]]:
+    """Kept from one test to the next: for the server, a new one is as much work as a test."""
+    with psycopg.connect(migrated_postgres_url, autocommit=True) as connection:
+        yield connection
+
+
 @pytest.fixture
-def emptied_postgres_url(migrated_postgres_url: str) -> str:
+def emptied_postgres_url(migrated_postgres_url: str, emptying_connection: psycopg.Connection[Any]) -> str:
     """The tables without a row. Hundreds of tests need them: making them anew each time would take minutes."""
-    empty(migrated_postgres_url)
+    empty(emptying_connection)
     return migrated_postgres_url

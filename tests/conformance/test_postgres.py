@@ -3,6 +3,9 @@ from datetime import timedelta
 
 import pytest
 
+from mainspring.adapters.postgres.address import address
+from mainspring.adapters.postgres.engine import Engine
+from mainspring.adapters.postgres.migrate import migrations
 from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.postgres.upkeep import PostgresUpkeep
 from mainspring.adapters.system.chance import SystemRandom
@@ -25,6 +28,15 @@ from mainspring.testing.contracts import (
 )
 
 
+async def a_store(url: str) -> PostgresStore:
+    """A process of its own on the tables that are there; what else it sees to when it opens them is tried elsewhere."""
+    engine = Engine(address(url), SystemRandom())
+    await engine.open()
+    store = PostgresStore(engine, SystemClock(), None, migrations()[-1][0])
+    await store.upkeep.prepare()
+    return store
+
+
 class OnPostgres:
     @pytest.fixture
     def time(self) -> Time:
@@ -32,14 +44,14 @@ class OnPostgres:
 
     @pytest.fixture
     async def store(self, emptied_postgres_url: str) -> AsyncIterator[Store]:
-        store = await PostgresStore.open(emptied_postgres_url, clock=SystemClock(), random=SystemRandom())
+        store = await a_store(emptied_postgres_url)
         yield store
         await store.close()
 
     @pytest.fixture
     async def second_store(self, emptied_postgres_url: str, store: Store) -> AsyncIterator[Store]:
         assert store is not None
-        second = await PostgresStore.open(emptied_postgres_url, clock=SystemClock(), random=SystemRandom())
+        second = await a_store(emptied_postgres_url)
         yield second
         await second.close()
 
@@ -84,7 +96,7 @@ class TestUpkeep(OnPostgres, UpkeepContract):
     @pytest.fixture
     async def store(self, emptied_postgres_url: str) -> AsyncIterator[Store]:
         """A store whose tallies needn't grow old before they are folded."""
-        store = await PostgresStore.open(emptied_postgres_url, clock=SystemClock(), random=SystemRandom())
+        store = await a_store(emptied_postgres_url)
         store.upkeep = PostgresUpkeep(store._engine, followed=timedelta(0))
         yield store
         await store.close()

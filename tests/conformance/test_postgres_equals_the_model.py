@@ -58,7 +58,8 @@ class PostgresEqualsTheModel(EqualsTheModelWithTickets):
         self.hands = await asyncpg.connect(self.url)
         try:
             await self.follow(clock)
-            empty(self.url)
+            with psycopg.connect(self.url) as connection:
+                empty(connection)
             return await PostgresStore.open(self.url, clock=clock, random=SystemRandom())
         except BaseException:
             await self.hands.close()
