@@ -30,8 +30,7 @@ run: $(VENV)/.package ## Start everything with sample jobs on http://127.0.0.1:8
 # --- The gate: tests and types cover the benchmarks too, and so need their requirements ------------------------------
 
 .PHONY: test
-test: $(VENV)/.bench ## Hold domain and services to full branch coverage, and run the whole suite into TEST_RESULTS.md (ARGS=…)
-	@$(BIN)/pytest --quiet -n 0 --cov --cov-report=term tests/unit/domain tests/unit/services
+test: $(VENV)/.bench ## Run the whole suite into TEST_RESULTS.md (ARGS=…)
 	@$(BIN)/pytest --results TEST_RESULTS.md $(ARGS)
 
 .PHONY: check
