@@ -3,6 +3,7 @@
 The oracle never parses: expressions are drawn as pairs of a text and the values that it stands for.
 """
 
+from bisect import bisect_left, bisect_right
 from calendar import monthrange
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -300,8 +301,9 @@ def agrees(expression: Expression, place: Place, policy: DaylightSaving, ticks: 
 
 
 def compare(cron: Cron, expected: list[datetime], start: datetime, enough: int) -> None:
-    ahead = [moment for moment in expected if moment > start][:enough]
-    behind = [moment for moment in reversed(expected) if moment < start][:enough]
+    later, earlier = bisect_right(expected, start), bisect_left(expected, start)
+    ahead = expected[later : later + enough]
+    behind = expected[max(0, earlier - enough) : earlier][::-1]
     assert list(islice(following(cron, start), len(ahead))) == ahead
     assert list(islice(preceding(cron, start), len(behind))) == behind
     if ahead:
