@@ -41,6 +41,10 @@ PANELS = (
         figure="idle_start.p50",
         caption="Milliseconds from submission to start, idle worker, median (less is better)",
     ),
+    Panel(
+        figure="idle_start.one_process.p50",
+        caption="Milliseconds from submission to start within one process, idle worker, median (less is better)",
+    ),
     Panel(figure="timer_lag.p50", caption="Milliseconds that scheduled jobs start late, median (less is better)"),
     Panel(figure="backlog.throughput", caption="Jobs per second beside a backlog, one worker process"),
 )

@@ -31,7 +31,7 @@ class Sizes:
     takeover: timedelta = timedelta(minutes=2)
     backlog: int = 1_000_000
     backlog_limit: timedelta = timedelta(minutes=2)
-    backlog_pairs: int = 3
+    backlog_pairs: int = 5
     history: int = 10_000_000
     history_limit: timedelta = timedelta(minutes=5)
     sessions: int = 1_000

@@ -44,7 +44,7 @@ class MainspringContender:
         keeps="every run with its times, attempts and result",
         loses="nothing; a run whose process dies between its effect and the journal write runs again",
     )
-    traits = Traits(most_jobs=20_000)
+    traits = Traits()
 
     def __init__(self) -> None:
         self._loop: LoopThread

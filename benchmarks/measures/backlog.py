@@ -26,6 +26,8 @@ COMPARED = {
     "throughput2": "jobs/s",
     "idle_start.p50": "ms",
     "idle_start.p99": "ms",
+    "idle_start.one_process.p50": "ms",
+    "idle_start.one_process.p99": "ms",
     "timer_lag.p50": "ms",
     "timer_lag.p99": "ms",
     "idle.cpu": "%",
@@ -55,7 +57,13 @@ def measure(stage: Stage) -> list[Figure]:
 
 
 def _takes(pairs: int) -> list[tuple[Take, int]]:
-    measures = [throughput.measure, throughput.measure_two, idle_start.measure, timer_lag.measure]
+    measures = [
+        throughput.measure,
+        throughput.measure_two,
+        idle_start.measure,
+        idle_start.measure_one_process,
+        timer_lag.measure,
+    ]
     return [*((take, pairs) for take in measures), (idle.measure, 1)]
 
 
