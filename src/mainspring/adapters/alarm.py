@@ -74,7 +74,8 @@ class _KernelAlarm:
     """By a timer of the kernel, which the loop watches as it watches a socket."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._system = ctypes.CDLL(None, use_errno=True)
+        # None of these calls waits for anything: giving the interpreter away for them would only wake other threads.
+        self._system = ctypes.PyDLL(None, use_errno=True)
         self._descriptor = self._system.timerfd_create(_CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
         if self._descriptor < 0:
             raise OSError(ctypes.get_errno(), "no timer")

@@ -26,6 +26,10 @@ class Inbox:
         self._arrived.update(dict.fromkeys(topics))
         while len(self._arrived) > MAX_REMEMBERED:
             del self._arrived[next(iter(self._arrived))]
+        self.alert(topics)
+
+    def alert(self, topics: Sequence[str]) -> None:
+        """Wake the waits that want one of *topics*, and remember nothing."""
         for wanted, woken in self._waits:
             if not woken.done() and not wanted.isdisjoint(topics):
                 woken.set_result(True)

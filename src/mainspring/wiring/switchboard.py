@@ -1,11 +1,12 @@
 """The means by which the roles of one store wake each other, in this process and in others."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from mainspring.adapters.files.household import Household
 from mainspring.adapters.files.signals import FileSignals
 from mainspring.adapters.memory.signals import Hub, MemorySignals
 from mainspring.ports.signals import Herald, Signals
@@ -27,6 +28,8 @@ class Exchange:
     """Opens signals: to listen and to notify, or, if told False, only to notify."""
     herald: Herald | None = None
     """For the store, if it carries the signals itself."""
+    foretell: Callable[[Sequence[str]], None] | None = None
+    """Wakes those of this loop who wait for topics; for a store that does everything in the order of asking."""
 
 
 class Switchboard:
@@ -68,8 +71,9 @@ def within_process() -> Exchange:
 
 def through_folder(folder: Path) -> Exchange:
     """For a store in a file: its processes are all on one machine."""
+    household = Household()
 
     async def open_signals(listening: bool) -> OpenSignals:
-        return await FileSignals.open(folder, listening=listening)
+        return await FileSignals.open(folder, listening=listening, household=household)
 
-    return Exchange(open=open_signals)
+    return Exchange(open=open_signals, foretell=household.alert)

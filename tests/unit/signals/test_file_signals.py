@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from mainspring.adapters.files.household import Household
 from mainspring.adapters.files.signals import FileSignals
 from mainspring.errors import ConfigurationError
 
@@ -36,8 +37,8 @@ asyncio.run(main())
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[FileSignals]:
-    signals = await FileSignals.open(folder)
+async def opened(folder: Path, household: Household | None = None) -> AsyncIterator[FileSignals]:
+    signals = await FileSignals.open(folder, household=household)
     try:
         yield signals
     finally:
@@ -76,6 +77,37 @@ async def test_subscribers_of_one_process_wake_each_other_and_themselves(tmp_pat
         await first.notify(["a"])
         assert await second.wait(["a"], LONG) is True
         assert await first.wait(["a"], LONG) is True
+
+
+async def test_a_household_needs_no_socket_within_a_loop_and_one_between_loops(tmp_path: Path) -> None:
+    household = Household()
+    async with opened(tmp_path, household) as one, opened(tmp_path, household) as other:
+        await one.notify(["here"])
+        assert [await each.wait(["here"], NOW) for each in (one, other)] == [True, True]
+
+        await asyncio.to_thread(asyncio.run, one.notify(["there"]))
+        assert [await each.wait(["there"], LONG) for each in (one, other)] == [True, True]
+
+
+async def test_who_has_left_the_household_is_told_nothing(tmp_path: Path) -> None:
+    household = Household()
+    async with opened(tmp_path, household) as one:
+        async with opened(tmp_path, household):
+            pass
+        assert list(household.deliver(["a"])) == sockets(tmp_path)
+        assert await one.wait(["a"], NOW) is True
+
+
+async def test_an_alert_wakes_who_waits_and_is_not_remembered(tmp_path: Path) -> None:
+    household = Household()
+    async with opened(tmp_path, household) as signals:
+        waiting = asyncio.create_task(signals.wait(["a"], LONG))
+        await asyncio.sleep(0)
+        household.alert(["a"])
+        assert await waiting is True
+
+        household.alert(["a"])
+        assert await signals.wait(["a"], NOW) is False
 
 
 async def test_a_subscriber_that_came_later_is_found_at_once(tmp_path: Path) -> None:

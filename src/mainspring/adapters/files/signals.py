@@ -1,7 +1,8 @@
 """Signals between processes of one machine: a datagram socket per subscriber, in a folder that they share.
 
-To notify is to send the topics to every socket in the folder. Nothing is ever waited for: a full buffer means that
-its reader has plenty to wake up to, and a socket that nobody reads any more is removed by whoever finds it.
+To notify is to send the topics to every socket in the folder, but for those of one's own household. Nothing is ever
+waited for: a full buffer means that its reader has plenty to wake up to, and a socket that nobody reads any more is
+removed by whoever finds it.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from mainspring.adapters.alarm import fine_alarm
+from mainspring.adapters.files.household import Household
 from mainspring.adapters.inbox import Inbox
 from mainspring.errors import ConfigurationError
 
@@ -33,9 +35,10 @@ _LONGEST_ADDRESS = 100
 class FileSignals:
     """One subscriber. Any thread may notify; the loop that opened it waits. Survives every death but its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, household: Household) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder = folder
+        self._household = household
         self._inbox = Inbox(fine_alarm)
         self._name = secrets.token_hex(8) + SUFFIX
         self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -45,10 +48,10 @@ class FileSignals:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @classmethod
-    async def open(cls, folder: Path, *, listening: bool = True) -> "FileSignals":
+    async def open(cls, folder: Path, *, listening: bool = True, household: Household | None = None) -> "FileSignals":
         """Begin to listen in *folder*, or only to send there; ConfigurationError if the folder can't be used."""
         try:
-            signals = cls(folder)
+            signals = cls(folder, household or Household())
         except OSError as error:
             raise _unusable(folder, error) from error
         if not listening:
@@ -60,16 +63,15 @@ class FileSignals:
             raise _unusable(folder, error) from error
         signals._loop = asyncio.get_running_loop()
         signals._loop.add_reader(signals._receiver.fileno(), signals._receive)
+        signals._household.join(signals._name, signals._inbox)
         return signals
 
     async def notify(self, topics: Sequence[str]) -> None:
         """Wake whoever waits for one of *topics*, in every process that shares the folder."""
-        at_home = self._loop is asyncio.get_running_loop()
-        if at_home:
-            self._inbox.deliver(topics)
+        told = self._household.deliver(topics)
         for datagram in _datagrams(topics):
             for name in self._listing.names():
-                if not (at_home and name == self._name):
+                if name not in told:
                     self._send(datagram, name)
 
     async def wait(self, topics: Sequence[str], at_most: timedelta) -> bool:
@@ -82,6 +84,7 @@ class FileSignals:
             return
         if self._loop is not None:
             self._loop.remove_reader(self._receiver.fileno())
+        self._household.leave(self._name)
         self._inbox.close()
         self._remove(self._name)
         self._receiver.close()
