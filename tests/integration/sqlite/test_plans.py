@@ -47,7 +47,6 @@ HOT = [
     ("work", "hand_over"),
     ("work", "handed_over"),
     ("work", "highest_priority"),
-    ("work", "first_wake"),
     ("work", "levels"),
     ("work", "current"),
     ("work", "settled_before"),
@@ -97,8 +96,12 @@ def test_a_claim_steps_from_priority_to_priority_and_reads_each_from_its_oldest(
     step = plan(connection, "work", "highest_priority")
     assert "SEARCH queue USING COVERING INDEX queue_claim (lane=?)" in step
     assert "SEARCH lower USING COVERING INDEX queue_claim (lane=? AND priority<?)" in step
+    steps = plan(connection, "work", "levels")
+    assert "SEARCH lower USING COVERING INDEX queue_claim (lane=? AND priority<?)" in steps
+    assert "SEARCH queue USING COVERING INDEX queue_claim (lane=? AND priority=?)" in steps
     candidates = plan(connection, "work", "candidates")
     assert "SEARCH queue USING COVERING INDEX queue_claim (lane=? AND priority=? AND wake_at<?)" in candidates
+    assert "SEARCH queue USING COVERING INDEX queue_claim (lane=? AND priority=? AND wake_at>?)" in candidates
 
 
 def test_the_buckets_of_waits_are_those_of_the_port() -> None:

@@ -1,7 +1,7 @@
 """Handing waiting runs over."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import NamedTuple
@@ -11,13 +11,11 @@ from mainspring.adapters.sqlite.rows import HELD, attempt_from, dump, micros
 from mainspring.adapters.sqlite.statements import load
 from mainspring.domain.ids import Lane, SessionId
 from mainspring.domain.run import Attempt
-from mainspring.domain.task import BACKSTOP, HIGHEST_PRIORITY
+from mainspring.domain.task import BACKSTOP
 from mainspring.errors import SessionLost
 
 _SQL = load("work")
 _BACKSTOP = micros(BACKSTOP)
-_DOWN_FROM = [dump(list(range(highest, -1, -1))) for highest in range(HIGHEST_PRIORITY + 1)]
-"""All priorities up to one, from the highest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +35,7 @@ def claim(transaction: Transaction, by: SessionId, lanes: Sequence[Lane], limit:
     if len(chosen) == limit:
         return Claimed(attempts, more_at=0)
     # Not full: every offer went through all its priorities, and took all that was due.
-    wakes = [wake for lane, offer in zip(lanes, offers, strict=True) for wake in _later(transaction, lane, offer)]
-    return Claimed(attempts, more_at=_first(wakes))
+    return Claimed(attempts, more_at=_first([wake for offer in offers for wake in offer.wakes]))
 
 
 def holder(transaction: Transaction, by: SessionId) -> str:
@@ -72,10 +69,9 @@ class Level(NamedTuple):
 
 @dataclass(slots=True)
 class _Offer:
-    """What a lane has to give: rows that are due, the priorities they are of, and when those of others wake."""
+    """What a lane has to give: rows that are due, and of each priority when the first that isn't due wakes."""
 
     rows: list[int] = field(default_factory=list)
-    taken_from: list[int] = field(default_factory=list)
     wakes: list[int] = field(default_factory=list)
 
 
@@ -85,9 +81,11 @@ def _offer(transaction: Transaction, lane: Lane, limit: int) -> _Offer:
         if wake > transaction.now:
             offer.wakes.append(wake)
             continue
-        offer.taken_from.append(priority)
         wanted = limit - len(offer.rows)
-        offer.rows += json.loads(transaction.value(_SQL["candidates"], lane, priority, transaction.now, wanted))
+        rows, later = transaction.value(_SQL["candidates"], lane, priority, transaction.now, wanted)
+        offer.rows += json.loads(rows)
+        if later is not None:
+            offer.wakes.append(later)
         if len(offer.rows) == limit:
             break
     return offer
@@ -96,8 +94,7 @@ def _offer(transaction: Transaction, lane: Lane, limit: int) -> _Offer:
 def levels(transaction: Transaction, lane: Lane) -> Sequence[Level]:
     """From the highest priority. Nearly always there is one, which is found by a few steps of an index.
 
-    Of several, all that there could be are looked up in one statement: their number is bounded, while each statement
-    of its own costs as much as dozens of such steps.
+    Of several, all are looked up in one statement: each statement of its own costs as much as dozens of such steps.
     """
     first = transaction.value(_SQL["highest_priority"], lane)
     if first is None:
@@ -105,17 +102,8 @@ def levels(transaction: Transaction, lane: Lane) -> Sequence[Level]:
     highest, wake, lower = first
     if lower is None:
         return (Level(highest, wake),)
-    found = json.loads(transaction.value(_SQL["levels"], lane, _DOWN_FROM[highest]))
+    found = json.loads(transaction.value(_SQL["levels"], lane, highest))
     return [Level(priority, wake) for priority, wake in found]
-
-
-def _later(transaction: Transaction, lane: Lane, offer: _Offer) -> Iterator[int]:
-    """When each priority's next run wakes, now that all that was due is taken."""
-    yield from offer.wakes
-    for priority in offer.taken_from:
-        wake = transaction.value(_SQL["first_wake"], lane, priority)
-        if wake is not None:
-            yield wake
 
 
 def _first(wakes: Sequence[int]) -> int | None:

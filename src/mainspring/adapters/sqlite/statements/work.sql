@@ -59,15 +59,22 @@ SELECT priority, wake_at, (SELECT max(priority) FROM queue lower WHERE lane = ?1
 FROM queue WHERE lane = ?1 AND state = 0 ORDER BY priority DESC, wake_at LIMIT 1;
 
 -- name: levels
--- Which of these priorities waiting runs of a lane have, and when the first of each wakes.
-SELECT json_group_array(json_array(level, wake)) FROM (
-    SELECT j.value AS level, (SELECT min(wake_at) FROM queue WHERE lane = ?1 AND state = 0 AND priority = j.value) AS wake
-    FROM json_each(?2) j
-) WHERE wake IS NOT NULL;
+-- The priorities that waiting runs of a lane have, from the highest, which is known; and when the first of each wakes.
+WITH RECURSIVE level (priority) AS (
+    SELECT ?2
+    UNION ALL
+    SELECT (SELECT max(lower.priority) FROM queue lower WHERE lane = ?1 AND state = 0 AND lower.priority < level.priority)
+    FROM level WHERE priority IS NOT NULL
+)
+SELECT json_group_array(json_array(
+    priority, (SELECT min(wake_at) FROM queue WHERE lane = ?1 AND state = 0 AND queue.priority = level.priority)
+)) FROM level WHERE priority IS NOT NULL;
 
 -- name: candidates
--- The runs of one priority that have waited longest: rows which wake later are never touched.
-SELECT json_group_array(seq) FROM (
+-- The runs of one priority that have waited longest, and when the first of those that aren't due wakes: no other of
+-- those is touched.
+SELECT json_group_array(seq), (SELECT min(wake_at) FROM queue WHERE lane = ?1 AND state = 0 AND priority = ?2 AND wake_at > ?3)
+FROM (
     SELECT seq FROM queue WHERE lane = ?1 AND state = 0 AND priority = ?2 AND wake_at <= ?3 ORDER BY wake_at, seq LIMIT ?4
 );
 
@@ -93,10 +100,6 @@ FROM (SELECT owner, lane, kind, ?2 - wake_at AS late FROM queue WHERE seq IN (SE
 CROSS JOIN (SELECT 0 AS all_together UNION ALL SELECT 1)
 GROUP BY owner, lane, kind, what
 ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
-
--- name: first_wake
--- When the next waiting run of one priority wakes.
-SELECT min(wake_at) FROM queue WHERE lane = ?1 AND state = 0 AND priority = ?2;
 
 -- name: current
 -- Which verdicts (id, fence, session) meet the run that they were made for. A loss needs the session too.
