@@ -15,11 +15,17 @@ SOON = timedelta(seconds=1)
 
 
 _WORK = "work/"
+_COMING = "coming/"
 
 
 def lane_topic(lane: Lane) -> str:
     """The topic that says that a lane has work."""
     return f"{_WORK}{lane}"
+
+
+def coming_topic(lane: Lane) -> str:
+    """The topic that says that a lane is about to have work: it is on its way to the store."""
+    return f"{_COMING}{lane}"
 
 
 def lane_of(topic: str) -> Lane | None:

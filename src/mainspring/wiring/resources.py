@@ -98,7 +98,7 @@ async def opened_at_once(settings: Settings, *, service: str | None = None) -> A
             settings, store.tickets, measurements, clock=clock, random=random, closing=closing
         )
         switchboard = publishing(exchange, closing, carrier, clock)
-        waker = Waker(await switchboard.sender())
+        waker = Waker(await switchboard.sender(), exchange.foretell)
         closing.push_async_callback(waker.close)
         yield Resources(
             settings,

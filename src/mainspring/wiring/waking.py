@@ -2,10 +2,14 @@
 
 Wrapped around the ports, so that no store and no caller has to think of it. A signal is sent in the background: the
 answer never waits for it, and if it is lost, a poll finds the work a moment later.
+
+A store that does everything in the order in which it was asked allows more. The worker of the same loop is told that
+work is coming before the store is asked to add it: its claim then follows the addition at once, nearly always into
+the same commit, and the run starts after one sync of the disk instead of two. Nothing rests on that either.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
 from mainspring.domain.ids import Lane, RunId, SessionId
@@ -13,7 +17,7 @@ from mainspring.domain.job import Job, NewJob
 from mainspring.domain.plan import Skip
 from mainspring.domain.run import NewRun
 from mainspring.ports.sessions import Sessions
-from mainspring.ports.signals import SOON, TIMETABLE, Signals, lane_topic, session_topic
+from mainspring.ports.signals import SOON, TIMETABLE, Signals, coming_topic, lane_topic, session_topic
 from mainspring.ports.time import Clock
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.views import Views
@@ -27,8 +31,10 @@ PAUSE = 0.005
 class Waker:
     """Sends signals, each topic at most once per pause; what comes during one is sent once at its end."""
 
-    def __init__(self, signals: Signals) -> None:
+    def __init__(self, signals: Signals, foretell: Callable[[Sequence[str]], None] | None = None) -> None:
         self._signals = signals
+        self.foretell = foretell
+        """Wakes whoever waits in this loop, before there is anything to find; None where that is too early."""
         self._pausing: dict[str, bool] = {}
         """Topics sent lately, and whether they were asked for again since."""
         self._sending: set[asyncio.Task[None]] = set()
@@ -75,6 +81,8 @@ class WakingWork(ForwardingWork):
         self, items: Sequence[NewRun | NewJob], *, together: bool = False, note: Note | None = None
     ) -> Sequence[Added]:
         """As `Work.add`."""
+        if self._waker.foretell is not None:
+            self._waker.foretell([coming_topic(lane) for lane in self._lanes(items)])
         answers = await super().add(items, together=together, note=note)
         stored = [item for item, answer in zip(items, answers, strict=True) if answer.kind is Addition.CREATED]
         self._waker.wake(self._topics(stored))
@@ -90,6 +98,11 @@ class WakingWork(ForwardingWork):
         return answer
 
     def _topics(self, items: Sequence[NewRun | NewJob]) -> Sequence[str]:
+        standing = [TIMETABLE] if any(isinstance(item, NewJob) for item in items) else []
+        return [*map(lane_topic, self._lanes(items)), *standing]
+
+    def _lanes(self, items: Sequence[NewRun | NewJob]) -> Collection[Lane]:
+        """The lanes that have something due, or nearly."""
         now = self._clock.now()
         lanes: dict[Lane, None] = {}
         for item in items:
@@ -97,8 +110,7 @@ class WakingWork(ForwardingWork):
                 delay = item.due - now if isinstance(item.due, datetime) else item.due
                 if delay <= SOON:
                     lanes[item.task.lane] = None
-        standing = [TIMETABLE] if any(isinstance(item, NewJob) for item in items) else []
-        return [*map(lane_topic, lanes), *standing]
+        return lanes
 
 
 class WakingTimetable(ForwardingTimetable):

@@ -9,7 +9,7 @@ import structlog
 
 from mainspring.domain.ids import SessionId
 from mainspring.errors import SessionLost, StoreError
-from mainspring.ports.signals import lane_topic
+from mainspring.ports.signals import coming_topic, lane_topic
 from mainspring.ports.work import Claim
 from mainspring.worker.backoff import Backoff
 from mainspring.worker.executing import Executor
@@ -43,6 +43,7 @@ class Claims:
         self._session_lost = session_lost
         self._lanes = registry.lanes()
         self._topics = [lane_topic(lane) for lane in self._lanes]
+        self._wakers = [*self._topics, *(coming_topic(lane) for lane in self._lanes)]
         self._backoff = Backoff(ports.clock, ports.random)
         self.outstanding = False
         """Whether an answer is awaited: until it comes, the store may know more than we do."""
@@ -60,7 +61,7 @@ class Claims:
         while True:
             rest = await self.step()
             if rest is not None:
-                await self._ports.signals.wait(self._topics, rest)
+                await self._ports.signals.wait(self._wakers, rest)
 
     async def step(self) -> timedelta | None:
         """Wait for room, claim once; return how long to rest unless woken, or None for not at all."""

@@ -7,16 +7,17 @@ import pytest
 from mainspring.adapters.sqlite.engine import Transaction
 from mainspring.adapters.sqlite.group_commit import Request, commit_group
 from mainspring.adapters.sqlite.store import SqliteStore
-from mainspring.adapters.sqlite.threaded_engine import ThreadedEngine
+from mainspring.adapters.sqlite.threaded_engine import MAX_GROUP, ThreadedEngine
 from mainspring.domain.ids import DEFAULT_LANE, SessionId
 from mainspring.errors import SessionLost, StoreFull, StoreUnavailable
 from mainspring.ports.work import Addition
 from tests.integration.sqlite.support import RealClock, new_run, new_session
 
 
-async def test_operations_that_wait_together_share_a_transaction(store: SqliteStore) -> None:
-    moments = await asyncio.gather(*(store._engine.write(lambda transaction: transaction.now) for _ in range(100)))
-    assert len(set(moments)) < len(moments)
+async def test_operations_of_one_turn_of_the_loop_share_a_transaction_and_only_so_many(store: SqliteStore) -> None:
+    both = 2 * MAX_GROUP
+    moments = await asyncio.gather(*(store._engine.write(lambda transaction: transaction.now) for _ in range(both)))
+    assert len(set(moments)) == 2
 
 
 async def test_one_that_is_refused_takes_nobody_with_it(store: SqliteStore) -> None:

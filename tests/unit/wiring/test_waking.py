@@ -74,6 +74,19 @@ async def test_runs_that_are_due_wake_their_lanes_and_standing_jobs_the_planner(
     assert await signals.next() == ["work/default", "work/fast", "timetable"]
 
 
+async def test_lanes_are_told_what_is_coming_before_the_store_is_asked(signals: Recorder, store: AsyncMock) -> None:
+    told: list[Sequence[str]] = []
+
+    def add(items: Sequence[NewRun], **_: object) -> Sequence[Added]:
+        told.append(["stored"])
+        return [Added(Addition.EXISTING, _id(item)) for item in items]
+
+    store.add.side_effect = add
+    work = WakingWork(store, views=store, waker=Waker(signals, told.append), clock=SystemClock())
+    await work.add([Factory().run()])
+    assert told == [["coming/default"], ["stored"]]
+
+
 async def test_what_was_not_stored_wakes_nobody(work: WakingWork, signals: Recorder, store: AsyncMock) -> None:
     store.add.side_effect = lambda items, **_: [Added(Addition.EXISTING, _id(item)) for item in items]
     await work.add([Factory().run()])

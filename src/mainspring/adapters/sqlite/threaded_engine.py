@@ -1,6 +1,7 @@
 """One writer thread that turns whatever waits in its inbox into one transaction, and readers of their own.
 
-Operations that arrive while a commit is under way share the next. Nothing is answered before it is durable.
+Operations that are asked for in one turn of a loop arrive together, and those that arrive while a commit is under way
+share the next. Nothing is answered before it is durable.
 """
 
 import asyncio
@@ -34,6 +35,8 @@ class ThreadedEngine:
         self._connection = connect(path)
         self.schema = migrate(self._connection, path)
         lay_out_log(self._connection, path)
+        self._asked: dict[asyncio.AbstractEventLoop, list[Request]] = {}
+        """What was asked for in this turn of each loop: the writer would be awake before the turn is over."""
         self._inbox: SimpleQueue[Request | None] = SimpleQueue()
         self._local = threading.local()
         self._at_hand = _reader(path)
@@ -52,7 +55,12 @@ class ThreadedEngine:
             raise StoreUnavailable(f"{self._path} was closed")
         loop = asyncio.get_running_loop()
         request = Request(operation, loop, loop.create_future())
-        self._inbox.put(request)
+        asked = self._asked.get(loop)
+        if asked is None:
+            self._asked[loop] = [request]
+            loop.call_soon(self._hand_in, loop)
+        else:
+            asked.append(request)
         result: T = await request.future
         return result
 
@@ -84,12 +92,18 @@ class ThreadedEngine:
         if self._closed:
             return
         self._closed = True
+        for loop in tuple(self._asked):
+            self._hand_in(loop)
         self._inbox.put(None)
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._writer.join)
         await loop.run_in_executor(None, self._readers.shutdown)
         with self._glancing:
             self._at_hand.close()
+
+    def _hand_in(self, loop: asyncio.AbstractEventLoop) -> None:
+        for request in self._asked.pop(loop, ()):
+            self._inbox.put(request)
 
     def _open_reader(self) -> None:
         self._local.connection = _reader(self._path)
