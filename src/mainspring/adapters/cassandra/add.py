@@ -124,9 +124,12 @@ def _row(each: _Accepted, standing: Collection[UUID]) -> Row:
 
 
 async def _resolve(context: Context, origins: Sequence[RunId]) -> None:
-    """Who is tried again is off the list of dead letters, if he was on it: also by who repeats what another began."""
+    """Who is tried again is off the list of dead letters, if he was on it: also by who repeats what another began.
+
+    Settled: a death that was shown to somebody and never acknowledged may not be there for the next plain read.
+    """
     if origins:
-        found = await read(context, origins)
+        found = await read(context, origins, settled=True)
         dead = [row for row in found.values() if row["state"] == State.DEAD]
         await context.rows.put([of_resolved_run(row) for row in dead])
 

@@ -2,12 +2,14 @@
 
 from datetime import timedelta
 
+import pytest
+
 from mainspring.adapters.cassandra.layout import home_of, micros
 from mainspring.adapters.cassandra.records import new_row
 from mainspring.adapters.cassandra.store import CassandraStore
 from mainspring.adapters.cassandra.tables import RUN
 from mainspring.domain.outcome import Failed
-from mainspring.domain.run import NewRun, Origin
+from mainspring.domain.run import NewRun, Origin, State
 from mainspring.ports.views import Cursor, DeadFilter
 from mainspring.ports.work import Cancel, Effect
 from mainspring.testing.clock import ManualClock
@@ -19,7 +21,7 @@ from mainspring.testing.rows.weak import WeakRows
 from mainspring.testing.virtual_time import SeededRandom
 from tests.simulation.test_weak_rows import SEEN, UNSEEN, Line, Luck
 from tests.unit.adapters.cassandra.cluster import LANES, Cluster
-from tests.unit.adapters.cassandra.faults import Died
+from tests.unit.adapters.cassandra.faults import Died, Fate
 
 SOON = timedelta(seconds=30)
 MOST_VERBS = 100
@@ -73,6 +75,26 @@ async def test_a_run_that_was_only_seen_on_its_way_does_not_count_as_stored() ->
     luck.draws[:] = [SEEN, UNSEEN]
     await CassandraStore.over(WeakRows(nodes, Line(), clock), clock=clock, random=SeededRandom(1)).work.add([run])
     assert home.firm.row((run.id,)) is not None
+
+
+async def test_a_death_in_doubt_is_settled_before_its_letter_is_crossed_out() -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    run = cluster.make.run()
+    await process.store.work.add([run])
+    (attempt,) = await process.claim(await process.session())
+    process.rows.unheard(Fate.APPLIED_LATE, _die)
+    with pytest.raises(Died):
+        await process.settle(attempt, Failed(error="no use", permanent=True))
+    await process.store.work.add([cluster.make.run(job_id=run.job_id, origin=run.id)])
+    dead = await process.store.views.run(run.id)
+    assert dead is not None
+    assert dead.state is State.DEAD
+    assert not (await process.store.views.dead_letters(DeadFilter(), Cursor())).items
+
+
+async def _die() -> None:
+    raise Died
 
 
 async def _requeue_of_a_dead_run(cluster: Cluster) -> NewRun:
