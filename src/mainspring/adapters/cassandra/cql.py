@@ -6,8 +6,9 @@ from typing import Any
 
 from cassandra.query import BatchStatement, BatchType
 
+from mainspring.adapters.cassandra.binding import TIMESTAMP, bound
 from mainspring.adapters.cassandra.driver import Answer, Bridge, Driver, Manner
-from mainspring.adapters.cassandra.rows import ALL, MOST_BYTES, MOST_CHANGES, Change, Key, Put, Row, Span
+from mainspring.adapters.cassandra.rows import ALL, MOST_BYTES, MOST_CHANGES, Change, Key, Put, Row, Span, Value
 from mainspring.adapters.cassandra.statements import among, delete, insert, restricted, select, update
 from mainspring.adapters.cassandra.table import Table
 
@@ -59,8 +60,8 @@ class CqlRows:
         """As `Rows.cas_batch`. Sent as a batch even when it is one row: only a batch's answer names its rows."""
         batch = BatchStatement(batch_type=BatchType.UNLOGGED)
         for change in changes:
-            text, values = _conditional(self._keyspace, table, partition, change)
-            batch.add(await self._bridge.prepared(text), values)
+            text, columns, values = _conditional(self._keyspace, table, partition, change)
+            batch.add(bound(await self._bridge.prepared(text), table, columns, values))
         async with self._room:
             answer = await self._bridge.run(batch, Manner.DECIDING)
         return None if answer[0][APPLIED] else _existing(table, answer)
@@ -78,13 +79,16 @@ class CqlRows:
             return await self._bridge.run(statement.bind(values), manner)
 
     async def _write(self, puts: Sequence[Put]) -> None:
-        bound = []
+        statements = []
         for put in puts:
             columns = tuple(name for name, value in put.row.items() if value is not None)
-            statement = await self._repeatable(insert(self._keyspace, put.table, columns, stamped=put.original))
-            bound.append(statement.bind((*(put.row[name] for name in columns), *((ORIGINAL,) * put.original))))
+            prepared = await self._repeatable(insert(self._keyspace, put.table, columns, stamped=put.original))
+            values = [put.row[name] for name in columns]
+            if put.original:
+                columns, values = (*columns, TIMESTAMP), [*values, ORIGINAL]
+            statements.append(bound(prepared, put.table, columns, values))
         async with self._room:
-            await self._bridge.run(bound[0] if len(bound) == 1 else _together(bound))
+            await self._bridge.run(statements[0] if len(statements) == 1 else _together(statements))
 
     async def _repeatable(self, text: str) -> Any:
         statement = await self._bridge.prepared(text)
@@ -92,10 +96,10 @@ class CqlRows:
         return statement
 
 
-def _together(bound: Sequence[Any]) -> BatchStatement:
+def _together(statements: Sequence[Any]) -> BatchStatement:
     batch = BatchStatement(batch_type=BatchType.UNLOGGED)
     batch.is_idempotent = True
-    for statement in bound:
+    for statement in statements:
         batch.add(statement)
     return batch
 
@@ -122,15 +126,18 @@ def _size(row: Row) -> int:
     return sum(len(value) if isinstance(value, bytes | str) else 16 for value in row.values() if value is not None)
 
 
-def _conditional(keyspace: str, table: Table, partition: Key, change: Change) -> tuple[str, tuple[object, ...]]:
-    keys = (*partition, *change.key)
+def _conditional(
+    keyspace: str, table: Table, partition: Key, change: Change
+) -> tuple[str, tuple[str, ...], Sequence[Value]]:
+    """The statement, and the columns and values for its markers."""
+    names, keys = (*table.partition, *table.clustering), (*partition, *change.key)
     if change.expected is None:
-        columns = (*table.partition, *table.clustering, *change.values)
-        return insert(keyspace, table, columns, absent=True), (*keys, *change.values.values())
+        columns = (*names, *change.values)
+        return insert(keyspace, table, columns, absent=True), columns, (*keys, *change.values.values())
     # CQL can't compare without writing: what is only compared is written as it was found.
     values = change.values or change.expected
     text = update(keyspace, table, tuple(values), tuple(change.expected))
-    return text, (*values.values(), *keys, *change.expected.values())
+    return text, (*values, *names, *change.expected), (*values.values(), *keys, *change.expected.values())
 
 
 def _existing(table: Table, answer: Answer) -> Sequence[Row]:
