@@ -106,6 +106,7 @@ class CassandraChanges:
         return place if now - span_of(KEPT) < place.at <= now + span_of(TRAIL) else None
 
     async def _news(self, seen: _Place) -> _News:
+        await self._context.ledger.written()
         now = self._context.now()
         known_from = max(self._arrivals.horizon, now - span_of(TRAIL))
         exact = seen.process == self._context.process and seen.at >= known_from

@@ -2,14 +2,19 @@
 
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from itertools import islice, zip_longest
 
 from mainspring.adapters.cassandra.due import Entry
+from mainspring.adapters.cassandra.layout import span_of
 from mainspring.adapters.cassandra.rows import MOST_CHANGES
 from mainspring.domain.ids import Lane
 
-_LARGE = 32
+LARGE = 32
 _PLENTY = 2
-"""A large claim, where there is as many times more, is taken from few shards: it costs a batch for each."""
+"""A claim, where there is as many times more, is taken from few shards: it costs a batch for each."""
+_ALIKE = timedelta(milliseconds=250)
+"""For that, a small claim takes runs as equally old that wake in the same quarter of a second; a large one, all."""
 _BATCH = MOST_CHANGES
 """Runs of one shard that are taken before the next shard's: a decision costs a node half as much by the hundred."""
 
@@ -32,16 +37,24 @@ class Queues:
                     taken.append(queue.popleft())
         return taken
 
+    def next(self, most: int) -> Sequence[Entry]:
+        """What `take` would give, without giving it."""
+        left = [list(islice(queue, most)) for queue in self._queues]
+        turns = zip_longest(*left)
+        return [entry for turn in turns for entry in turn if entry is not None][:most]
+
 
 def _ordered(entries: Sequence[Entry], limit: int) -> Sequence[Entry]:
     ranked = sorted(entries, key=lambda entry: entry.rank)
-    if limit < _LARGE or len(entries) < limit * _PLENTY:
+    if limit == 1 or len(entries) < limit * _PLENTY:
         return ranked
-    counts = Counter[tuple[int, int]]()
-    places: list[tuple[int, int, int, Entry]] = []
-    order: dict[tuple[int, int], int] = {}
+    alike = None if limit >= LARGE else span_of(_ALIKE)
+    counts = Counter[tuple[int, int, int]]()
+    places: list[tuple[int, int, int, int, Entry]] = []
+    order: dict[tuple[int, int, int], int] = {}
     for entry in ranked:
-        group = entry.priority, entry.shard
-        places.append((-entry.priority, counts[group] // _BATCH, order.setdefault(group, len(order)), entry))
+        age = 0 if alike is None else entry.since // alike
+        group = entry.priority, age, entry.shard
+        places.append((-entry.priority, age, counts[group] // _BATCH, order.setdefault(group, len(order)), entry))
         counts[group] += 1
-    return [entry for *_, entry in sorted(places, key=lambda place: place[:3])]
+    return [entry for *_, entry in sorted(places, key=lambda place: place[:4])]

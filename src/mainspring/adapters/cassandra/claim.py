@@ -5,23 +5,25 @@ Each worker begins with shards of its own, where nobody else competes, and goes 
 """
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain
 from uuid import UUID
 
-from mainspring.adapters.cassandra.choosing import Queues
+from mainspring.adapters.cassandra.ahead import Ahead
+from mainspring.adapters.cassandra.choosing import LARGE, Queues
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.due import Entry, Lead, Minutes, lead, open_minutes
-from mainspring.adapters.cassandra.hand_over import Handed, Holder, hand_over
+from mainspring.adapters.cassandra.hand_over import Holder
 from mainspring.adapters.cassandra.intents import Intents
-from mainspring.adapters.cassandra.layout import home_of, slot_of
+from mainspring.adapters.cassandra.layout import slot_of
 from mainspring.adapters.cassandra.ledger import Noted
 from mainspring.adapters.cassandra.records import attempt_of
 from mainspring.adapters.cassandra.rows import MOST_CHANGES, Row
-from mainspring.adapters.cassandra.runs import Home, read
+from mainspring.adapters.cassandra.runs import read
+from mainspring.adapters.cassandra.seize import seize
 from mainspring.adapters.cassandra.session_rows import living
 from mainspring.adapters.cassandra.shares import Shares
 from mainspring.adapters.cassandra.shelf import Shelf
@@ -40,16 +42,20 @@ _LEAST = 32
 """Entries of a shelf that are looked at, however few are wanted."""
 _AHEAD = 4
 """How many times more entries are looked at than are wanted, over all shelves; of each, what fills a batch."""
+_MOST_LOOKS = 8
+"""Looks at a shelf on which others have taken all that was found; the next claim goes on from there."""
 _NOTHING = timedelta(0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Claimer:
     """Who claims, and where something may wait."""
 
     holder: Holder
     minutes: Mapping[Lane, Minutes]
     now: int
+    advanced: bool = False
+    """Whether there are entries that nobody need look at again."""
 
     @property
     def here(self) -> int:
@@ -64,6 +70,7 @@ class Claims:
         self._intents = intents
         self._shares = Shares(context)
         self._shelves: dict[tuple[Lane, int], Shelf] = {}
+        self._ahead = Ahead(context)
         self._looked_around_at = float("-inf")
         self.waits = Waits(context, self.shelf)
 
@@ -111,7 +118,9 @@ class Claims:
             if len(attempts) < limit:
                 await self._claim_from(claimer, others[start : start + _ABREAST], attempts, limit)
         await self._intents.merge()
-        return _NOTHING if len(attempts) >= limit else await self._next_in(claimer)
+        # Behind entries that lead nowhere there may be others that wait: whoever was killed has cleared up nothing.
+        unread = claimer.advanced and any(shelf.more for shelf in (*own, *others))
+        return _NOTHING if unread or len(attempts) >= limit else await self._next_in(claimer)
 
     async def _divided(self, claimer: _Claimer) -> tuple[Sequence[Shelf], Sequence[Shelf]]:
         """The shelves that have something, the claimer's own and others', those in no order that others keep, too."""
@@ -142,75 +151,66 @@ class Claims:
         if wanted <= 0 or not shelves:
             return
         ahead = max(_LEAST, _AHEAD * wanted // len(shelves), min(wanted, MOST_CHANGES))
-        found = await asyncio.gather(*(self._look(claimer, shelf, ahead) for shelf in shelves))
+        known = dict(self._ahead.take())
+        found = await asyncio.gather(*(self._look(claimer, shelf, ahead, known) for shelf in shelves))
         queues = Queues(chain.from_iterable(found), [*claimer.minutes], wanted)
         while chosen := queues.take(limit - len(attempts)):
-            attempts += await self._seize(claimer, chosen)
+            known |= self._ahead.take()
+            reading = [self._read_on(claimer, shelf, chosen, ahead) for shelf in shelves]
+            if wanted >= LARGE:
+                reading.append(self._ahead.read(queues.next(wanted)))
+            won, _ = await asyncio.gather(self._seize(claimer, chosen, known), asyncio.gather(*reading))
+            attempts += won
         await asyncio.gather(*(self._clear(claimer, shelf) for shelf in shelves))
 
-    async def _look(self, claimer: _Claimer, shelf: Shelf, want: int) -> Sequence[Entry]:
-        return await shelf.look(claimer.minutes[shelf.lane].until(shelf.shard, claimer.here), claimer.now, want)
+    async def _look(self, claimer: _Claimer, shelf: Shelf, want: int, known: dict[UUID, Row]) -> Sequence[Entry]:
+        """Candidates from *shelf*; where others take from it, too, the first are looked up before they are chosen."""
+        until = claimer.minutes[shelf.lane].until(shelf.shard, claimer.here)
+        for _ in range(_MOST_LOOKS):
+            entries = await shelf.look(until, claimer.now, want)
+            if not shelf.doubtful or not entries:
+                return entries
+            gone = await self._gone(claimer, entries[:MOST_CHANGES], known)
+            shelf.drop(gone)
+            shelf.doubtful = bool(gone)
+            if len(gone) < len(entries) or not shelf.more:
+                return [entry for entry in entries if entry not in gone]
+            want = MOST_CHANGES
+        return ()
+
+    async def _gone(self, claimer: _Claimer, entries: Sequence[Entry], known: dict[UUID, Row]) -> Collection[Entry]:
+        """Those of *entries* that lead nowhere; the rows of all of them are *known* then."""
+        known |= await read(self._context, [entry.id for entry in entries if entry.id not in known])
+        gone = {entry for entry in entries if lead(entry, known.get(entry.id), claimer.now) is Lead.NOWHERE}
+        claimer.advanced = claimer.advanced or bool(gone)
+        return gone
+
+    async def _read_on(self, claimer: _Claimer, shelf: Shelf, chosen: Sequence[Entry], want: int) -> None:
+        """Have the next claim find what it wants in stock: it is read while this one's runs are handed over."""
+        taken = sum(1 for entry in chosen if entry.shard == shelf.shard and entry.lane == shelf.lane)
+        with suppress(StoreUnavailable):
+            until = claimer.minutes[shelf.lane].until(shelf.shard, claimer.here)
+            await shelf.read_on(until, claimer.now, want, taken)
 
     async def _clear(self, claimer: _Claimer, shelf: Shelf) -> None:
         minutes = claimer.minutes[shelf.lane]
         await shelf.clear(minutes.until(shelf.shard, claimer.here), claimer.now, minutes.known_until)
 
-    async def _seize(self, claimer: _Claimer, chosen: Sequence[Entry]) -> Sequence[Attempt]:
-        """Hand over those of *chosen* that lead to a run that waits; first write down which they are."""
-        session = claimer.holder.session
-        intent, rows = await self._announced(session, chosen)
-        won: list[Row] = []
-        doubtful = True
-        try:
-            ready = self._sorted_out(chosen, rows)
-            handed = await self._hand_over(claimer.holder, ready)
-            won = [row for each in handed for row in each.won]
-            failures = [each.failure for each in handed if each.failure is not None]
-            doubtful = bool(failures)
-        finally:
-            self._intents.held(session, intent, won, doubtful=doubtful)
-        lost = {run_id for each in handed for run_id in each.lost} | {identity(row, "id") for row in won}
-        self._drop([entry for entry in chosen if entry.id in lost])
-        await self._context.note([_noted(row) for row in won])
-        if failures and not won:
-            raise failures[0]
-        order = {entry.id: position for position, entry in enumerate(chosen)}
-        return [attempt_of(row) for row in sorted(won, key=lambda row: order[identity(row, "id")])]
+    async def _seize(self, claimer: _Claimer, chosen: Sequence[Entry], known: Mapping[UUID, Row]) -> Sequence[Attempt]:
+        """Hand over those of *chosen* that lead to a run that waits."""
+        seized = await seize(self._context, self._intents, claimer.holder, chosen, known)
+        self._drop(seized.gone, {identity(row, "id") for row in seized.won})
+        claimer.advanced = claimer.advanced or bool(seized.gone)
+        self._context.ledger.note_soon([_noted(row) for row in seized.won])
+        if seized.failure is not None and not seized.won:
+            raise seized.failure
+        return [attempt_of(row) for row in seized.won]
 
-    async def _announced(self, session: SessionId, chosen: Sequence[Entry]) -> tuple[int, Mapping[UUID, Row]]:
-        ids = [entry.id for entry in chosen]
-        intent, rows = await asyncio.gather(
-            self._intents.announce(session, ids), read(self._context, ids), return_exceptions=True
-        )
-        if isinstance(intent, BaseException):
-            raise intent
-        if isinstance(rows, BaseException):
-            self._intents.held(session, intent, (), doubtful=False)
-            raise rows
-        return intent, rows
-
-    def _sorted_out(self, chosen: Sequence[Entry], rows: Mapping[UUID, Row]) -> Mapping[Home, Sequence[Row]]:
-        """The rows that may be handed over, by home; entries that lead nowhere are passed over from now on."""
-        now = self._context.now()
-        ready: defaultdict[Home, list[Row]] = defaultdict(list)
-        for entry in chosen:
-            row = rows.get(entry.id)
-            leads = lead(entry, row, now)
-            if leads is Lead.READY and row is not None and _awake(row, now):
-                ready[home_of(entry.id)].append(row)
-            elif leads is not Lead.AHEAD:
-                self._drop([entry])
-        return ready
-
-    async def _hand_over(self, holder: Holder, ready: Mapping[Home, Sequence[Row]]) -> Sequence[Handed]:
-        now = self._context.now()
-        return await asyncio.gather(
-            *(hand_over(self._context, home, rows, holder, now) for home, rows in ready.items())
-        )
-
-    def _drop(self, entries: Sequence[Entry]) -> None:
+    def _drop(self, entries: Sequence[Entry], won: Collection[UUID]) -> None:
         for entry in entries:
-            self.shelf(entry.lane, entry.shard).drop([entry])
+            shelf = self.shelf(entry.lane, entry.shard)
+            shelf.drop([entry])
+            shelf.doubtful = shelf.doubtful or entry.id not in won
 
     async def _next_in(self, claimer: _Claimer) -> timedelta | None:
         waits = await asyncio.gather(
@@ -234,11 +234,6 @@ class Claims:
         shelf.drop([entry for entry, leads_to in leads if leads_to is Lead.NOWHERE])
         await shelf.clear(until, now, minutes.known_until)
         return len(entries) > len(sample) or any(leads_to is Lead.READY for _, leads_to in leads)
-
-
-def _awake(row: Row, now: int) -> bool:
-    """Of two processes that stored one run, the later one's time counts, and its entry is still to come."""
-    return row["wake_at"] is not None and number(row, "wake_at") <= now
 
 
 def _noted(row: Row) -> Noted:

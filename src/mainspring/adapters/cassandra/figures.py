@@ -27,6 +27,7 @@ _CHUNK = 500
 
 async def figures(context: Context) -> Figures:
     """What the ledger says, corrected by what is in workers' hands."""
+    await context.ledger.written()
     totals = await read_totals(context.rows)
     running = await _running(context)
     groups = sorted({*totals, *(running or ())})

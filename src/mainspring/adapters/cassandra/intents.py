@@ -129,7 +129,7 @@ class Intents:
             known.open.pop(intent, None)
 
     async def _write(self, session: SessionId, intent: int, runs: Collection[UUID]) -> None:
-        packed = b"".join(run.bytes for run in sorted(runs))
+        packed = b"".join(sorted(run.bytes for run in runs))
         row: Row = {"session": session, "number": intent, "runs": packed}
         await self._context.rows.put([Put(table=CLAIM_INTENT, row=row)])
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from mainspring.domain.ids import moment_of
+from mainspring.domain.ids import milliseconds_of, moment_of
 
 SHARDS = 16
 """Parts of the work and of the timetable. Written to `setting` by the first process, and the same for ever."""
@@ -15,6 +15,7 @@ TRAIL = timedelta(seconds=30)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SLOT = 60_000_000
+_SLOT_MILLISECONDS = _SLOT // 1000
 
 
 def shard_of(identity: UUID) -> int:
@@ -29,7 +30,7 @@ def slot_of(microseconds: int) -> int:
 
 def slot_of_id(identity: UUID) -> int:
     """The minute that an id carries."""
-    return slot_of(micros(moment_of(identity)))
+    return milliseconds_of(identity) // _SLOT_MILLISECONDS
 
 
 def home_of(run_id: UUID) -> tuple[int, int]:

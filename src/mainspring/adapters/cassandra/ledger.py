@@ -1,14 +1,19 @@
 """What happened, for statistics and for whoever follows: written after it was decided, in one plain write.
 
+Whoever claims or settles doesn't wait for that: it is written behind their backs, joined with what else happens until
+the write before has ended.
+
 Each process adds up what it has done itself and overwrites its own totals, so that nobody waits for a shared counter
 and repeating a write changes nothing. Now and then it turns to a new page, and the old one is never written again:
 others may then fold it into the totals (see `folding`), whether its process lives or not. What a process decided in
 the instant in which it was killed is missing from the figures; it is never missing from the runs.
 """
 
+import asyncio
 import json
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,6 +25,7 @@ from mainspring.adapters.cassandra.rows import Put, Row, Rows
 from mainspring.adapters.cassandra.tables import CHANGE, TALLY
 from mainspring.domain.ids import Lane
 from mainspring.domain.run import Origin, State
+from mainspring.errors import StoreUnavailable
 from mainspring.ports.time import Clock
 from mainspring.ports.views import WAIT_BUCKETS
 
@@ -147,24 +153,52 @@ class Ledger:
         self._begun = 0
         self._last = 0
         self._pages: dict[Group, _Page] = {}
+        self._unwritten: list[Sequence[Noted]] = []
+        self._writing: asyncio.Future[None] | None = None
 
     async def note(self, happened: Sequence[Noted]) -> None:
-        """Write down what happened, of which the truth is stored already."""
+        """Write down what happened, of which the truth is stored already; StoreUnavailable if that isn't possible."""
+        if happened:
+            await self._write([happened])
+
+    def note_soon(self, happened: Sequence[Noted]) -> None:
+        """Have it written down, and don't be told if that isn't possible."""
         if not happened:
             return
+        self._unwritten.append(happened)
+        if self._writing is None:
+            self._writing = asyncio.ensure_future(self._write_on())
+
+    async def written(self) -> None:
+        """Return when all that happened so far is written down, as far as that is possible."""
+        while self._writing is not None:
+            await asyncio.shield(self._writing)
+
+    async def _write_on(self) -> None:
+        try:
+            while self._unwritten:
+                noted, self._unwritten = self._unwritten, []
+                with suppress(StoreUnavailable):
+                    await self._write(noted)
+        finally:
+            self._writing = None
+
+    async def _write(self, noted: Sequence[Sequence[Noted]]) -> None:
+        """What happened at some times, each after the one before."""
         now = self._clock.now()
+        entries: list[Put] = []
         pages: dict[Group, _Page] = {}
-        for noted in happened:
-            if not noted.standing:
-                group = noted.owner, noted.lane, noted.kind
-                pages[group] = self._page(group, now)
-                pages[group].totals.take(noted)
-        # A row of the log holds entries of many runs: writing to its key a second time would take them away.
-        self._last = at = max(self._last + 1, micros(now))
-        await self._rows.put(
-            [Put(table=CHANGE, row=row) for row in together([_change(each, at) for each in happened if each.told])]
-            + [_tally(group, page, at) for group, page in pages.items()]
-        )
+        for happened in noted:
+            # A row of the log holds entries of many runs: writing to its key a second time would take them away.
+            self._last = at = max(self._last + 1, micros(now))
+            told = [_change(each, at) for each in happened if each.told]
+            entries += [Put(table=CHANGE, row=row) for row in together(told)]
+            for each in happened:
+                if not each.standing:
+                    group = each.owner, each.lane, each.kind
+                    pages[group] = self._page(group, now)
+                    pages[group].totals.take(each)
+        await self._rows.put(entries + [_tally(group, page, self._last) for group, page in pages.items()])
 
     def _page(self, group: Group, now: datetime) -> _Page:
         page = self._pages.get(group)

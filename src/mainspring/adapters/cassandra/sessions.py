@@ -78,7 +78,7 @@ class CassandraSessions:
             ended_at = await self._ended_at(session, now)
             if ended_at is None:
                 continue
-            if await self._held(session):
+            if await self._held(session, settled=True):
                 ended.append(session)
             elif now - ended_at >= span_of(TRAIL):
                 # Not at once: a claim that was under way when the session ended may only now be there to see.
@@ -87,7 +87,7 @@ class CassandraSessions:
 
     async def held(self, session: SessionId, limit: int) -> Sequence[Attempt]:
         """What the session announced, as far as it has it."""
-        return [attempt_of(row) for row in (await self._held(session))[:limit]]
+        return [attempt_of(row) for row in (await self._held(session, settled=True))[:limit]]
 
     async def overdue(self, limit: int) -> Sequence[Attempt]:
         """Past their deadlines among what all sessions hold."""
@@ -146,8 +146,9 @@ class CassandraSessions:
         await self._context.rows.delete_range(SESSION, (entry["id"],))
         await self._context.rows.delete_range(SESSION_OF, (entry["role"],), only((entry["id"],)))
 
-    async def _held(self, session: SessionId) -> Sequence[Row]:
-        rows = await read(self._context, await intended(self._context, session), settled=True)
+    async def _held(self, session: SessionId, *, settled: bool = False) -> Sequence[Row]:
+        """What the session announced and has; unless *settled*, perhaps without what a claim in doubt has brought."""
+        rows = await read(self._context, await intended(self._context, session), settled=settled)
         return [row for row in rows.values() if row["session"] == session and row["state"] == State.RUNNING]
 
 

@@ -51,7 +51,7 @@ async def _settle(context: Context, intents: Intents, verdicts: Sequence[Verdict
     finally:
         for run_id in answers:
             intents.settled(run_id)
-        await context.note(happened)
+        context.ledger.note_soon(happened)
     raise StoreUnavailable(f"{len(open_)} runs changed as often as they were settled")
 
 

@@ -44,7 +44,10 @@ class Shelf:
         self._upcoming: tuple[int, Sequence[Entry]] = (0, ())
         self._stock: Sequence[Entry] = ()
         self._stocked_at = 0.0
-        self._more = False
+        self.more = False
+        """Whether entries have woken behind those that were read."""
+        self.doubtful = True
+        """Whether others may have taken what its entries lead to: they had, when it was last looked at."""
 
     def drop(self, entries: Iterable[Entry]) -> None:
         """Pass over these from now on."""
@@ -55,16 +58,36 @@ class Shelf:
         moment = self._context.clock.monotonic()
         left = [entry for entry in self._stock if entry.key not in self._gone]
         recent = moment - self._stocked_at < _STOCK_LASTS
-        if left and self._more and (recent or len(left) >= want):
+        if left and self.more and (recent or len(left) >= want):
             return left
-        self._stock, self._more = await self._fetch(minutes, now, want)
+        self._stock, self.more = await self._fetch(minutes, now, want)
         self._stocked_at = moment
         return self._stock
+
+    async def read_on(self, minutes: Sequence[int], now: int, want: int, taken: int) -> None:
+        """Read what follows on the stock, if that has less than half of *want* besides what is being *taken*."""
+        left = len(self._left(self._stock)) - taken
+        if not self._stock or not self.more or left >= want // 2:
+            return
+        last = self._stock[-1].key
+        self._pass()
+        before = self._stock
+        minutes = [minute for minute in minutes if minute >= slot_of(_wake(last))]
+        woken: Sequence[Entry] = ()
+        more = False
+        async with aclosing(self._pages(minutes, last, min(_PAGE, want - left))) as pages:
+            async for page in pages:
+                woken = [entry for entry in page if entry.wake_at <= now]
+                more = len(woken) == len(page)
+                break
+        if self._stock is before:  # otherwise somebody else has read on, or begun anew
+            self._stock, self.more = [*before, *woken], more
 
     async def _fetch(self, minutes: Sequence[int], now: int, want: int) -> tuple[Sequence[Entry], bool]:
         """Entries as `look` has them, and whether there are more."""
         self._upcoming = now, ()
         self._pass()
+        self._stock = ()
         begin = self._front if len(self._gone) > _FEW else None
         fresh: list[Entry] = []
         passing = True
@@ -89,8 +112,7 @@ class Shelf:
         """Move the front over what was read ahead and is gone by now, so that it isn't read again."""
         gone = list(takewhile(lambda entry: entry.key in self._gone, self._stock))
         if gone:
-            self._front = gone[-1].key
-        self._stock = ()
+            self._front, self._stock = gone[-1].key, self._stock[len(gone) :]
 
     async def _pages(
         self, minutes: Sequence[int], begin: Key | None, size: int

@@ -73,6 +73,7 @@ class CassandraStore:
         yield CassandraSessions(here)
 
     async def close(self) -> None:
-        """Let the connections go."""
+        """Write down what has happened, and let the connections go."""
+        await self._context.ledger.written()
         if self._driver is not None:
             await self._driver.close()

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
+from mainspring.adapters.cassandra.layout import SHARDS, micros
 from mainspring.adapters.cassandra.store import CassandraStore
-from mainspring.domain.ids import DEFAULT_LANE, SessionId
-from mainspring.domain.outcome import Lost, Outcome, Settled, judge
-from mainspring.domain.run import Attempt
-from mainspring.testing.clock import ManualClock
-from mainspring.testing.factories import Factory, a_session
+from mainspring.domain.ids import DEFAULT_LANE, JobId, RunId, SessionId
+from mainspring.domain.outcome import Lost, Outcome, Settled, Succeeded, judge
+from mainspring.domain.run import Attempt, NewRun
+from mainspring.testing.clock import START, ManualClock
+from mainspring.testing.factories import Factory, a_session, a_task
 from mainspring.testing.rows.dictionary import Dictionary, DictionaryRows
 from mainspring.testing.virtual_time import SeededRandom
 from tests.unit.adapters.cassandra.faults import FaultyRows
@@ -18,6 +20,14 @@ from tests.unit.adapters.cassandra.faults import FaultyRows
 LANES = (DEFAULT_LANE,)
 TTL = timedelta(seconds=15)
 AFTER_AN_AUDIT = timedelta(minutes=8)
+HOME = 3
+
+
+def neighbours(count: int) -> list[NewRun]:
+    """Runs that lie in one home."""
+    first = micros(START) // 1000 << 80 | 0x7 << 76 | 0b10 << 62 | HOME
+    ids = [UUID(int=first + number * SHARDS) for number in range(count)]
+    return [NewRun(id=RunId(each), job_id=JobId(each), task=a_task()) for each in ids]
 
 
 @dataclass
@@ -60,3 +70,11 @@ class Cluster:
         self.processes += 1
         rows = FaultyRows(DictionaryRows(self.dictionary, self.clock), **faults)
         return Process(CassandraStore.over(rows, clock=self.clock, random=SeededRandom(self.processes)), rows)
+
+
+async def claimed_and_settled(process: Process, session: SessionId, limit: int) -> int:
+    """How many were to be had."""
+    attempts = await process.claim(session, limit)
+    verdicts = [judge(attempt, Succeeded(), now=attempt.started_at, uniform=0.0) for attempt in attempts]
+    await process.store.work.settle(verdicts)
+    return len(attempts)

@@ -98,9 +98,9 @@ def _plan_under_any_fence(verdict: Any, row: Any, now: int) -> Any:
     return _plan(verdict if row is None else replace(verdict, fence=row["fence"]), row, now)
 
 
-async def _announced_by(self: Any, session: Any) -> Any:
+async def _announced_by(self: Any, session: Any, *, settled: bool = False) -> Any:
     context = self._context
-    rows = await runs.read(context, await intended(context, session), settled=True)
+    rows = await runs.read(context, await intended(context, session), settled=settled)
     return [row for row in rows.values() if row["state"] == State.RUNNING]
 
 

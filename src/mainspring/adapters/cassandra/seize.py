@@ -1,0 +1,116 @@
+"""Seizing what a claim has chosen: the intent first, then what it names, each home at its own pace."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from mainspring.adapters.cassandra.context import Context
+from mainspring.adapters.cassandra.due import Entry, Lead, lead
+from mainspring.adapters.cassandra.hand_over import Handed, Holder, hand_over
+from mainspring.adapters.cassandra.intents import Intents
+from mainspring.adapters.cassandra.layout import home_of
+from mainspring.adapters.cassandra.rows import Row
+from mainspring.adapters.cassandra.runs import Home, read
+from mainspring.adapters.cassandra.values import identity, number
+from mainspring.errors import StoreUnavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Seized:
+    """What came of it."""
+
+    won: Sequence[Row]
+    """The runs that the session now holds, in the order of their entries."""
+    gone: Sequence[Entry]
+    """Entries that needn't be looked at again."""
+    failure: StoreUnavailable | None
+    """Why more than this may have been won."""
+
+
+async def seize(
+    context: Context, intents: Intents, holder: Holder, chosen: Sequence[Entry], known: Mapping[UUID, Row]
+) -> Seized:
+    """Hand over those of *chosen* that lead to a run that waits; first write down which they are.
+
+    Rows that are *known* aren't read again. A run that waits under the same fence is as it was: what has changed since,
+    the batch refuses.
+    """
+    homes: defaultdict[Home, list[Entry]] = defaultdict(list)
+    for entry in chosen:
+        homes[home_of(entry.id)].append(entry)
+    announced = asyncio.ensure_future(intents.announce(holder.session, [entry.id for entry in chosen]))
+    won: dict[UUID, Row] = {}
+    doubtful = True
+    try:
+        taken = await asyncio.gather(
+            *(
+                _take(context, home, entries, holder, known=known, announced=announced)
+                for home, entries in homes.items()
+            )
+        )
+        await announced
+        won = {identity(row, "id"): row for each in taken for row in each.handed.won}
+        doubtful = any(each.handed.failure for each in taken)
+    finally:
+        _conclude(intents, holder, announced, won, doubtful=doubtful)
+    failures = [each.failure for each in taken if each.failure is not None]
+    return Seized(
+        won=[won[run_id] for run_id in dict.fromkeys(entry.id for entry in chosen) if run_id in won],
+        gone=[entry for each in taken for entry in each.gone],
+        failure=failures[0] if failures else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What came of the entries of one home."""
+
+    handed: Handed
+    gone: Sequence[Entry] = ()
+    unread: StoreUnavailable | None = None
+
+    @property
+    def failure(self) -> StoreUnavailable | None:
+        return self.unread or self.handed.failure
+
+
+async def _take(
+    context: Context,
+    home: Home,
+    entries: Sequence[Entry],
+    holder: Holder,
+    *,
+    known: Mapping[UUID, Row],
+    announced: Awaitable[int],
+) -> _Taken:
+    rows = {entry.id: known[entry.id] for entry in entries if entry.id in known}
+    try:
+        rows |= await read(context, [entry.id for entry in entries if entry.id not in rows])
+    except StoreUnavailable as failure:
+        return _Taken(Handed(), unread=failure)
+    await announced  # whatever becomes of the batch, what it may hand over is known before it leaves
+    now = context.now()
+    leads = [(entry, _lead(entry, rows, now)) for entry in entries]
+    ready = [rows[entry.id] for entry, leads_to in leads if leads_to is Lead.READY]
+    handed = await hand_over(context, home, ready, holder, now)
+    moved_on = {*handed.lost, *(identity(row, "id") for row in handed.won)}
+    return _Taken(handed, [entry for entry, leads_to in leads if leads_to is Lead.NOWHERE or entry.id in moved_on])
+
+
+def _lead(entry: Entry, rows: Mapping[UUID, Row], now: int) -> Lead:
+    """Of two processes that stored one run, the later one's time counts, and its entry is still to come."""
+    row = rows.get(entry.id)
+    leads = lead(entry, row, now)
+    awake = row is not None and row["wake_at"] is not None and number(row, "wake_at") <= now
+    return Lead.NOWHERE if leads is Lead.READY and not awake else leads
+
+
+def _conclude(
+    intents: Intents, holder: Holder, announced: "asyncio.Future[int]", won: Mapping[UUID, Row], *, doubtful: bool
+) -> None:
+    """An intent that wasn't written stands for nothing; whoever gives up on this gives up on writing it, too."""
+    if announced.cancel() or announced.cancelled() or announced.exception() is not None:
+        return
+    intents.held(holder.session, announced.result(), won.values(), doubtful=doubtful)
