@@ -96,15 +96,28 @@ async def _take(
     ready = [rows[entry.id] for entry, leads_to in leads if leads_to is Lead.READY]
     handed = await hand_over(context, home, ready, holder, now)
     moved_on = {*handed.lost, *(identity(row, "id") for row in handed.won)}
-    return _Taken(handed, [entry for entry, leads_to in leads if leads_to is Lead.NOWHERE or entry.id in moved_on])
+    gone = [
+        entry
+        for entry, leads_to in leads
+        # Not what lies ahead: a row that is out of date may be lost while the next entry of its run counts already.
+        if leads_to is Lead.NOWHERE or (leads_to is Lead.READY and entry.id in moved_on)
+    ]
+    return _Taken(handed, gone)
 
 
 def _lead(entry: Entry, rows: Mapping[UUID, Row], now: int) -> Lead:
-    """Of two processes that stored one run, the later one's time counts, and its entry is still to come."""
+    """Where *entry* leads right now: to a run that is ready, the batch may be sent."""
     row = rows.get(entry.id)
     leads = lead(entry, row, now)
-    awake = row is not None and row["wake_at"] is not None and number(row, "wake_at") <= now
-    return Lead.NOWHERE if leads is Lead.READY and not awake else leads
+    if leads is not Lead.READY or row is None:
+        return leads
+    if row["wake_at"] is None:
+        return Lead.NOWHERE
+    if number(row, "wake_at") <= now:
+        return Lead.READY
+    # Of two processes that stored one run, the later one's time counts, and its entry is still to come. But if this is
+    # that entry, our clock was set back since the shelf was looked at.
+    return Lead.AHEAD if entry.wake_at >= number(row, "wake_at") else Lead.NOWHERE
 
 
 def _conclude(

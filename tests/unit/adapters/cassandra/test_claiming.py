@@ -4,17 +4,19 @@ import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from random import Random
+from unittest.mock import AsyncMock
 from uuid import UUID
 
 import pytest
 
-from mainspring.adapters.cassandra import due, intents
+from mainspring.adapters.cassandra import claim, due, intents, seize
 from mainspring.adapters.cassandra.layout import SHARDS, micros, slot_of
 from mainspring.adapters.cassandra.rows import ALL, Change, Key, Put, Row, Span
+from mainspring.adapters.cassandra.runs import read
 from mainspring.adapters.cassandra.table import Table
 from mainspring.adapters.cassandra.tables import CLAIM_INTENT, DUE, DUE_SLOT, SESSION, SESSION_OF
 from mainspring.domain.ids import DEFAULT_LANE, Fence, RunId
-from mainspring.domain.outcome import Settled, Succeeded, judge
+from mainspring.domain.outcome import Failed, Settled, Succeeded, judge
 from mainspring.domain.run import NewRun
 from mainspring.errors import StoreUnavailable
 from mainspring.ports.sessions import News
@@ -340,3 +342,47 @@ async def test_a_session_that_held_nothing_is_forgotten() -> None:
         assert not await process.store.sessions.bury(10)
     assert not await entries(cluster, SESSION_OF, ("worker",))
     assert await process.store.sessions.beat(session, News()) is None
+
+
+async def test_a_clock_that_is_set_back_in_the_middle_of_a_claim_costs_a_run_only_that_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    worker = await process.session()
+    run = cluster.make.run(due=2 * SECOND)
+    await process.store.work.add([run])
+    cluster.clock.advance(3 * SECOND)
+    look = process.rows.slice
+
+    async def set_back(table: Table, partition: Key, span: Span = ALL, **how: int) -> Sequence[Row]:
+        found = await look(table, partition, span, **how)
+        if table is DUE:
+            cluster.clock.set(START + SECOND)
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(process.rows, "slice", set_back)
+        assert not await process.claim(worker)
+    cluster.clock.advance(2 * SECOND)
+    assert [attempt.run_id for attempt in await process.claim(worker)] == [run.id]
+
+
+async def test_what_was_read_out_of_date_does_not_cost_a_run_the_entry_that_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    worker, other = await process.session(), cluster.process()
+    run = cluster.make.run()
+    await process.store.work.add([run])
+    before = await read(process.store._context, [run.id])
+    (attempt,) = await other.claim(await other.session("other"))
+    await other.settle(attempt, Failed(error="no", retry_after=SECOND))
+    cluster.clock.advance(2 * SECOND)
+
+    with monkeypatch.context() as patched:
+        for reader in (claim, seize):
+            patched.setattr(reader, "read", AsyncMock(return_value=before))
+        assert not await process.claim(worker)
+    assert [attempt.run_id for attempt in await process.claim(worker)] == [run.id]
