@@ -18,7 +18,7 @@ print(*(run(int(seed), store).digest for seed in sys.argv[1:] for store in Store
 """
 
 
-def digests_of_another_process(hash_seed: str) -> list[str]:
+def digests_of_a_process(hash_seed: str) -> list[str]:
     finished = subprocess.run(
         [sys.executable, "-c", PROGRAM, *map(str, SEEDS)],
         env=os.environ | {"PYTHONHASHSEED": hash_seed},
@@ -40,8 +40,9 @@ def test_another_seed_has_another_history() -> None:
 
 @pytest.mark.slow
 def test_processes_that_hash_differently_live_through_the_same_histories() -> None:
-    here = [run(seed, store).digest for seed in SEEDS for store in Store]
-    assert here == digests_of_another_process("1") == digests_of_another_process("4242")
+    digests = digests_of_a_process("1")
+    assert len(set(digests)) == len(SEEDS) * len(Store)
+    assert digests == digests_of_a_process("4242")
 
 
 def test_the_digest_covers_every_event() -> None:

@@ -23,7 +23,6 @@ class Outcome:
     """What is known of a schedule once its world is gone."""
 
     seed: int
-    digest: str
     steps: int
     runs: int
     violations: tuple[Violation, ...]
@@ -77,4 +76,4 @@ def _outcome(work: tuple[int, Store, str | None]) -> Outcome:
     patch: AbstractContextManager[Any] = nullcontext() if ablation is None else BY_NAME[ablation].patch()
     with patch:
         report = run(seed, store)
-    return Outcome(seed, report.digest, report.steps, report.runs, report.violations)
+    return Outcome(seed, report.steps, report.runs, report.violations)

@@ -35,11 +35,15 @@ class Report:
     """What came of a schedule."""
 
     seed: int
-    digest: str
     steps: int
     runs: int
     violations: tuple[Violation, ...]
     history: History
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal histories."""
+        return self.history.digest()
 
 
 def run(seed: int, store: Store = Store.SQLITE) -> Report:
@@ -50,8 +54,7 @@ def run(seed: int, store: Store = Store.SQLITE) -> Report:
             violations, runs = _live(world)
         finally:
             world.end()
-    history = world.history
-    return Report(seed, history.digest(), world.universe.steps, runs, tuple(violations), history)
+    return Report(seed, world.universe.steps, runs, tuple(violations), world.history)
 
 
 def _live(world: World) -> tuple[list[Violation], int]:
