@@ -28,11 +28,12 @@ class Inbox:
             del self._arrived[next(iter(self._arrived))]
         self.alert(topics)
 
-    def alert(self, topics: Sequence[str]) -> None:
-        """Wake the waits that want one of *topics*, and remember nothing."""
-        for wanted, woken in self._waits:
-            if not woken.done() and not wanted.isdisjoint(topics):
-                woken.set_result(True)
+    def alert(self, topics: Sequence[str]) -> bool:
+        """Wake the waits that want one of *topics*, and remember nothing; whether there was any."""
+        waits = [woken for wanted, woken in self._waits if not woken.done() and not wanted.isdisjoint(topics)]
+        for woken in waits:
+            woken.set_result(True)
+        return bool(waits)
 
     async def wait(self, topics: Sequence[str], at_most: timedelta) -> bool:
         """As `Signals.wait`: what has arrived since the last wait for it counts."""

@@ -28,8 +28,8 @@ class Exchange:
     """Opens signals: to listen and to notify, or, if told False, only to notify."""
     herald: Herald | None = None
     """For the store, if it carries the signals itself."""
-    foretell: Callable[[Sequence[str]], None] | None = None
-    """Wakes those of this loop who wait for topics; for a store that does everything in the order of asking."""
+    foretell: Callable[[Sequence[str]], bool] | None = None
+    """Wakes those of this loop who wait for topics, if any do; for a store that does all in the order of asking."""
 
 
 class Switchboard:

@@ -31,19 +31,24 @@ PAUSE = 0.005
 class Waker:
     """Sends signals, each topic at most once per pause; what comes during one is sent once at its end."""
 
-    def __init__(self, signals: Signals, foretell: Callable[[Sequence[str]], None] | None = None) -> None:
+    def __init__(self, signals: Signals, foretell: Callable[[Sequence[str]], bool] | None = None) -> None:
         self._signals = signals
-        self.foretell = foretell
-        """Wakes whoever waits in this loop, before there is anything to find; None where that is too early."""
+        self._foretell = foretell
         self._pausing: dict[str, bool] = {}
         """Topics sent lately, and whether they were asked for again since."""
         self._sending: set[asyncio.Task[None]] = set()
 
-    def wake(self, topics: Sequence[str]) -> None:
-        """Send *topics* at once, or when their pause is over."""
+    def foretell(self, lanes: Collection[Lane]) -> bool:
+        """Say that *lanes* are about to have work, where that isn't too early; whether somebody waited to hear it."""
+        return self._foretell is not None and self._foretell([coming_topic(lane) for lane in lanes])
+
+    def wake(self, topics: Sequence[str], *, foretold: bool = False) -> None:
+        """Send *topics* at once, or when their pause is over; what was *foretold* can wait for a pause as well."""
         fresh = [topic for topic in dict.fromkeys(topics) if topic not in self._pausing]
         self._pausing.update(dict.fromkeys(topics, True))
-        if fresh:
+        if fresh and foretold:
+            self._pause(fresh)
+        elif fresh:
             self._send(fresh)
 
     async def close(self) -> None:
@@ -56,11 +61,13 @@ class Waker:
 
     def _send(self, topics: Sequence[str]) -> None:
         self._pausing.update(dict.fromkeys(topics, False))
-        loop = asyncio.get_running_loop()
-        loop.call_later(PAUSE, self._end_pause, topics)
-        sending = loop.create_task(self._signals.notify(topics))
+        self._pause(topics)
+        sending = asyncio.get_running_loop().create_task(self._signals.notify(topics))
         self._sending.add(sending)
         sending.add_done_callback(self._sending.discard)
+
+    def _pause(self, topics: Sequence[str]) -> None:
+        asyncio.get_running_loop().call_later(PAUSE, self._end_pause, topics)
 
     def _end_pause(self, topics: Sequence[str]) -> None:
         again = [topic for topic in topics if self._pausing.pop(topic)]
@@ -81,11 +88,10 @@ class WakingWork(ForwardingWork):
         self, items: Sequence[NewRun | NewJob], *, together: bool = False, note: Note | None = None
     ) -> Sequence[Added]:
         """As `Work.add`."""
-        if self._waker.foretell is not None:
-            self._waker.foretell([coming_topic(lane) for lane in self._lanes(items)])
+        foretold = self._waker.foretell(self._lanes(items))
         answers = await super().add(items, together=together, note=note)
         stored = [item for item, answer in zip(items, answers, strict=True) if answer.kind is Addition.CREATED]
-        self._waker.wake(self._topics(stored))
+        self._waker.wake(self._topics(stored), foretold=foretold)
         return answers
 
     async def steer(self, run: RunId, order: Order) -> Steered:

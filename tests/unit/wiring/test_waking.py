@@ -81,10 +81,25 @@ async def test_lanes_are_told_what_is_coming_before_the_store_is_asked(signals: 
         told.append(["stored"])
         return [Added(Addition.EXISTING, _id(item)) for item in items]
 
+    def foretell(topics: Sequence[str]) -> bool:
+        told.append(topics)
+        return False
+
     store.add.side_effect = add
-    work = WakingWork(store, views=store, waker=Waker(signals, told.append), clock=SystemClock())
+    work = WakingWork(store, views=store, waker=Waker(signals, foretell), clock=SystemClock())
     await work.add([Factory().run()])
     assert told == [["coming/default"], ["stored"]]
+
+
+@pytest.mark.parametrize("waited", [True, False])
+async def test_what_somebody_waited_to_hear_is_signalled_after_a_pause_to_all_others(
+    signals: Recorder, store: AsyncMock, waited: bool
+) -> None:
+    work = WakingWork(store, views=store, waker=Waker(signals, lambda _: waited), clock=SystemClock())
+    await work.add([Factory().run()])
+    await asyncio.sleep(0)
+    assert bool(signals.sent) is not waited
+    assert await signals.next() == ["work/default"]
 
 
 async def test_what_was_not_stored_wakes_nobody(work: WakingWork, signals: Recorder, store: AsyncMock) -> None:

@@ -27,10 +27,10 @@ class Household:
             inbox.deliver(topics)
         return told.keys()
 
-    def alert(self, topics: Sequence[str]) -> None:
-        """Wake those of this loop who wait for one of *topics* at this moment; nobody remembers it."""
-        for _, inbox in self._here():
-            inbox.alert(topics)
+    def alert(self, topics: Sequence[str]) -> bool:
+        """Wake those of this loop who wait for one of *topics* at this moment, if any do; nobody remembers it."""
+        woken = [inbox.alert(topics) for _, inbox in self._here()]  # all of them, not up to the first
+        return any(woken)
 
     def _here(self) -> Iterator[tuple[str, Inbox]]:
         loop = asyncio.get_running_loop()
