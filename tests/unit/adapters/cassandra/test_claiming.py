@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from random import Random
+from typing import Any
 from unittest.mock import AsyncMock
 from uuid import UUID
 
@@ -355,7 +356,7 @@ async def test_a_clock_that_is_set_back_in_the_middle_of_a_claim_costs_a_run_onl
     cluster.clock.advance(3 * SECOND)
     look = process.rows.slice
 
-    async def set_back(table: Table, partition: Key, span: Span = ALL, **how: int) -> Sequence[Row]:
+    async def set_back(table: Table, partition: Key, span: Span = ALL, **how: Any) -> Sequence[Row]:
         found = await look(table, partition, span, **how)
         if table is DUE:
             cluster.clock.set(START + SECOND)
