@@ -1,5 +1,6 @@
 """Several processes with whole stores on the same rows."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -78,3 +79,9 @@ async def claimed_and_settled(process: Process, session: SessionId, limit: int) 
     verdicts = [judge(attempt, Succeeded(), now=attempt.started_at, uniform=0.0) for attempt in attempts]
     await process.store.work.settle(verdicts)
     return len(attempts)
+
+
+async def everybody_has_had_a_turn() -> None:
+    """Return when whoever waits for nothing but rows, which answer at once, has gone as far as he can."""
+    for _ in range(200):
+        await asyncio.sleep(0)

@@ -16,7 +16,7 @@ from mainspring.domain.ids import DEFAULT_LANE
 from mainspring.domain.run import State
 from mainspring.ports.work import Edit
 from mainspring.testing.factories import a_task
-from tests.unit.adapters.cassandra.cluster import Cluster, claimed_and_settled, neighbours
+from tests.unit.adapters.cassandra.cluster import Cluster, claimed_and_settled, everybody_has_had_a_turn, neighbours
 
 SECOND = timedelta(seconds=1)
 
@@ -26,29 +26,18 @@ async def test_no_batch_leaves_before_the_intent_is_written(monkeypatch: pytest.
     process = cluster.process()
     await process.store.work.add(neighbours(1))
     session = await process.session()
-    put, get = process.rows.put, process.rows.get
-    read, written = asyncio.Event(), asyncio.Event()
+    put, written = process.rows.put, asyncio.Event()
 
     async def slowly(puts: Sequence[Put]) -> None:
         if puts[0].table is CLAIM_INTENT:
             await written.wait()
         await put(puts)
 
-    async def reported(
-        table: Table, partition: Key, keys: Sequence[Key] = ((),), *, settled: bool = False
-    ) -> Sequence[Row]:
-        found = await get(table, partition, keys, settled=settled)
-        if table is RUN:
-            read.set()
-        return found
-
     monkeypatch.setattr(process.rows, "put", slowly)
-    monkeypatch.setattr(process.rows, "get", reported)
     claiming = asyncio.ensure_future(process.claim(session))
-    await read.wait()
-    assert [row["state"] for row in await cluster.process().rows.slice(RUN, home_of(neighbours(1)[0].id), limit=1)] == [
-        State.WAITING
-    ]
+    await everybody_has_had_a_turn()
+    (row,) = await cluster.process().rows.slice(RUN, home_of(neighbours(1)[0].id), limit=1)
+    assert row["state"] == State.WAITING
     written.set()
     assert len(await claiming) == 1
 

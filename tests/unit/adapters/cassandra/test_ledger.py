@@ -10,7 +10,7 @@ from mainspring.adapters.cassandra.tables import CHANGE, TALLY
 from mainspring.domain.outcome import Succeeded
 from mainspring.domain.run import State
 from mainspring.errors import StoreUnavailable
-from tests.unit.adapters.cassandra.cluster import Cluster, Process, neighbours
+from tests.unit.adapters.cassandra.cluster import Cluster, Process, everybody_has_had_a_turn, neighbours
 
 
 class SlowLedger:
@@ -46,6 +46,7 @@ async def test_nobody_waits_for_the_log_and_figures_of_the_same_process_do(monke
     await process.settle(attempt, Succeeded())
     asking = asyncio.ensure_future(ended(process))
     await log.begun.wait()
+    await everybody_has_had_a_turn()
     assert (log.writes, asking.done()) == (0, False)
     log.go_on.set()
     assert await asking == 1
