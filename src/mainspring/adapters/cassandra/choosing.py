@@ -3,14 +3,13 @@
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from itertools import islice, zip_longest
 
 from mainspring.adapters.cassandra.due import Entry
 from mainspring.adapters.cassandra.layout import span_of
 from mainspring.adapters.cassandra.rows import MOST_CHANGES
 from mainspring.domain.ids import Lane
 
-LARGE = 32
+_LARGE = 32
 _PLENTY = 2
 """A claim, where there is as many times more, is taken from few shards: it costs a batch for each."""
 _ALIKE = timedelta(milliseconds=250)
@@ -37,18 +36,12 @@ class Queues:
                     taken.append(queue.popleft())
         return taken
 
-    def next(self, most: int) -> Sequence[Entry]:
-        """What `take` would give, without giving it."""
-        left = [list(islice(queue, most)) for queue in self._queues]
-        turns = zip_longest(*left)
-        return [entry for turn in turns for entry in turn if entry is not None][:most]
-
 
 def _ordered(entries: Sequence[Entry], limit: int) -> Sequence[Entry]:
     ranked = sorted(entries, key=lambda entry: entry.rank)
     if limit == 1 or len(entries) < limit * _PLENTY:
         return ranked
-    alike = None if limit >= LARGE else span_of(_ALIKE)
+    alike = None if limit >= _LARGE else span_of(_ALIKE)
     counts = Counter[tuple[int, int, int]]()
     places: list[tuple[int, int, int, int, Entry]] = []
     order: dict[tuple[int, int, int], int] = {}

@@ -6,14 +6,12 @@ Each worker begins with shards of its own, where nobody else competes, and goes 
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain
 from uuid import UUID
 
-from mainspring.adapters.cassandra.ahead import Ahead
-from mainspring.adapters.cassandra.choosing import LARGE, Queues
+from mainspring.adapters.cassandra.choosing import Queues
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.due import Entry, Lead, Minutes, lead, open_minutes
 from mainspring.adapters.cassandra.hand_over import Holder
@@ -70,7 +68,6 @@ class Claims:
         self._intents = intents
         self._shares = Shares(context)
         self._shelves: dict[tuple[Lane, int], Shelf] = {}
-        self._ahead = Ahead(context)
         self._looked_around_at = float("-inf")
         self.waits = Waits(context, self.shelf)
 
@@ -151,16 +148,11 @@ class Claims:
         if wanted <= 0 or not shelves:
             return
         ahead = max(_LEAST, _AHEAD * wanted // len(shelves), min(wanted, MOST_CHANGES))
-        known = dict(self._ahead.take())
+        known: dict[UUID, Row] = {}
         found = await asyncio.gather(*(self._look(claimer, shelf, ahead, known) for shelf in shelves))
         queues = Queues(chain.from_iterable(found), [*claimer.minutes], wanted)
         while chosen := queues.take(limit - len(attempts)):
-            known |= self._ahead.take()
-            reading = [self._read_on(claimer, shelf, chosen, ahead) for shelf in shelves]
-            if wanted >= LARGE:
-                reading.append(self._ahead.read(queues.next(wanted)))
-            won, _ = await asyncio.gather(self._seize(claimer, chosen, known), asyncio.gather(*reading))
-            attempts += won
+            attempts += await self._seize(claimer, chosen, known)
         await asyncio.gather(*(self._clear(claimer, shelf) for shelf in shelves))
 
     async def _look(self, claimer: _Claimer, shelf: Shelf, want: int, known: dict[UUID, Row]) -> Sequence[Entry]:
@@ -184,13 +176,6 @@ class Claims:
         gone = {entry for entry in entries if lead(entry, known.get(entry.id), claimer.now) is Lead.NOWHERE}
         claimer.advanced = claimer.advanced or bool(gone)
         return gone
-
-    async def _read_on(self, claimer: _Claimer, shelf: Shelf, chosen: Sequence[Entry], want: int) -> None:
-        """Have the next claim find what it wants in stock: it is read while this one's runs are handed over."""
-        taken = sum(1 for entry in chosen if entry.shard == shelf.shard and entry.lane == shelf.lane)
-        with suppress(StoreUnavailable):
-            until = claimer.minutes[shelf.lane].until(shelf.shard, claimer.here)
-            await shelf.read_on(until, claimer.now, want, taken)
 
     async def _clear(self, claimer: _Claimer, shelf: Shelf) -> None:
         minutes = claimer.minutes[shelf.lane]

@@ -64,30 +64,10 @@ class Shelf:
         self._stocked_at = moment
         return self._stock
 
-    async def read_on(self, minutes: Sequence[int], now: int, want: int, taken: int) -> None:
-        """Read what follows on the stock, if that has less than half of *want* besides what is being *taken*."""
-        left = len(self._left(self._stock)) - taken
-        if not self._stock or not self.more or left >= want // 2:
-            return
-        last = self._stock[-1].key
-        self._pass()
-        before = self._stock
-        minutes = [minute for minute in minutes if minute >= slot_of(_wake(last))]
-        woken: Sequence[Entry] = ()
-        more = False
-        async with aclosing(self._pages(minutes, last, min(_PAGE, want - left))) as pages:
-            async for page in pages:
-                woken = [entry for entry in page if entry.wake_at <= now]
-                more = len(woken) == len(page)
-                break
-        if self._stock is before:  # otherwise somebody else has read on, or begun anew
-            self._stock, self.more = [*before, *woken], more
-
     async def _fetch(self, minutes: Sequence[int], now: int, want: int) -> tuple[Sequence[Entry], bool]:
         """Entries as `look` has them, and whether there are more."""
         self._upcoming = now, ()
         self._pass()
-        self._stock = ()
         begin = self._front if len(self._gone) > _FEW else None
         fresh: list[Entry] = []
         passing = True
@@ -112,7 +92,8 @@ class Shelf:
         """Move the front over what was read ahead and is gone by now, so that it isn't read again."""
         gone = list(takewhile(lambda entry: entry.key in self._gone, self._stock))
         if gone:
-            self._front, self._stock = gone[-1].key, self._stock[len(gone) :]
+            self._front = gone[-1].key
+        self._stock = ()
 
     async def _pages(
         self, minutes: Sequence[int], begin: Key | None, size: int

@@ -1,4 +1,4 @@
-"""What a claim chooses and looks up, and what overlaps in a large one."""
+"""What a claim chooses, and what it looks up before."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,16 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from mainspring.adapters.cassandra.choosing import LARGE
 from mainspring.adapters.cassandra.layout import SHARDS, home_of, shard_of
-from mainspring.adapters.cassandra.rows import Key, Put, Row
-from mainspring.adapters.cassandra.table import Table
+from mainspring.adapters.cassandra.rows import Put
 from mainspring.adapters.cassandra.tables import CLAIM_INTENT, RUN
 from mainspring.adapters.cassandra.values import content
 from mainspring.domain.ids import DEFAULT_LANE
 from mainspring.domain.run import State
-from mainspring.ports.work import Edit
-from mainspring.testing.factories import a_task
 from tests.unit.adapters.cassandra.cluster import Cluster, claimed_and_settled, everybody_has_had_a_turn, neighbours
 
 SECOND = timedelta(seconds=1)
@@ -40,41 +36,6 @@ async def test_no_batch_leaves_before_the_intent_is_written(monkeypatch: pytest.
     assert row["state"] == State.WAITING
     written.set()
     assert len(await claiming) == 1
-
-
-async def test_what_was_read_ahead_and_changed_since_is_handed_over_as_it_is() -> None:
-    cluster = Cluster()
-    process = cluster.process()
-    runs = neighbours(2 * LARGE)
-    await process.store.work.add(runs)
-    session = await process.session()
-    first = await process.claim(session, LARGE)
-    changed = next(run for run in runs if run.id not in {attempt.run_id for attempt in first})
-    cluster.clock.advance(timedelta(milliseconds=1))
-    await cluster.process().store.work.steer(changed.id, Edit(task=a_task(payload=b'"changed"')))
-    second = [*await process.claim(session, LARGE), *await process.claim(session, LARGE)]
-    assert {attempt.run_id for attempt in (*first, *second)} == {run.id for run in runs}
-    assert [each.task.payload for each in second if each.run_id == changed.id] == [b'"changed"']
-
-
-async def test_what_was_read_ahead_isnt_read_again() -> None:
-    cluster = Cluster()
-    process = cluster.process()
-    await process.store.work.add(neighbours(2 * LARGE))
-    session = await process.session()
-    await process.claim(session, LARGE)
-    asked: list[Table] = []
-    get = process.rows.inner.get
-
-    async def noticed(
-        table: Table, partition: Key, keys: Sequence[Key] = ((),), *, settled: bool = False
-    ) -> Sequence[Row]:
-        asked.append(table)
-        return await get(table, partition, keys, settled=settled)
-
-    process.rows.inner.get = noticed  # type: ignore[method-assign]  # only here
-    assert len(await process.claim(session, LARGE)) == LARGE
-    assert RUN not in asked
 
 
 async def test_whoever_follows_a_killed_worker_neednt_rest_before_it_finds_what_waits_behind_its_entries() -> None:

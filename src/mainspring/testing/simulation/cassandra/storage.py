@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from mainspring.adapters.cassandra import claim, layout
+from mainspring.adapters.cassandra import layout
 from mainspring.adapters.cassandra.layout import TRAIL, micros
 from mainspring.adapters.cassandra.store import CassandraStore
 from mainspring.testing.rows.cluster import Cluster
@@ -27,8 +27,6 @@ from mainspring.testing.simulation.weather import Weather
 _A_WHILE = 0.01
 _SHARDS = 2
 """Enough for workers to have some of their own; more would only be read one after the other."""
-_LARGE = 2
-"""A claim of so many is large: workers have few slots, and are to read ahead all the same."""
 
 
 class CassandraStorage:
@@ -49,9 +47,8 @@ class CassandraStorage:
         self._cluster = Cluster(random.random, self._storyteller)
         self._stores: dict[str, CassandraStore] = {}
         self._keeper = Process(universe, history, "keeper", 1, random)
-        self._patches = (patch.object(layout, "SHARDS", _SHARDS), patch.object(claim, "LARGE", _LARGE))
-        for each in self._patches:
-            each.start()
+        self._few_shards = patch.object(layout, "SHARDS", _SHARDS)
+        self._few_shards.start()
 
     def port(self, process: Process, name: str) -> Any:
         """Of the process's own store."""
@@ -84,8 +81,7 @@ class CassandraStorage:
 
     def end(self) -> None:
         """Nothing is open."""
-        for each in self._patches:
-            each.stop()
+        self._few_shards.stop()
 
     def _open(self, process: Process) -> CassandraStore:
         clock = AskingClock(process)
