@@ -4,6 +4,7 @@ import signal
 import threading
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
@@ -32,13 +33,22 @@ async def test_a_sleep_is_never_too_short() -> None:
     assert clock.now().tzinfo is UTC
 
 
-def test_bits_are_as_many_as_asked_for_and_differ() -> None:
+@pytest.mark.parametrize("count", [62, 64, 74])
+def test_bits_are_as_many_as_asked_for_and_differ(count: int) -> None:
     random = SystemRandom()
-    values = [random.bits(74) for _ in range(2000)]
+    values = [random.bits(count) for _ in range(2000)]
     assert len(set(values)) == 2000
-    assert max(values).bit_length() == 74
+    assert max(values).bit_length() == count
     assert {random.bits(1) for _ in range(100)} == {0, 1}
     assert random.bits(100_000).bit_length() > 99_000
+
+
+def test_no_two_threads_draw_the_same_bits() -> None:
+    random = SystemRandom()
+    with ThreadPoolExecutor(4) as pool:
+        drawn = pool.map(lambda _: [random.bits(62) for _ in range(2000)], range(4))
+    values = [value for each in drawn for value in each]
+    assert len(set(values)) == len(values)
 
 
 def test_uniform_numbers_fill_the_unit_interval() -> None:

@@ -1,10 +1,11 @@
 """The Random port by the operating system's generator, read in blocks: a system call per id would be felt."""
 
 import os
-import threading
+from struct import Struct
 from weakref import WeakSet
 
-_BLOCK = 4096
+_BLOCK = Struct("=512Q")
+_WORD_BITS = 64
 _FLOAT_BITS = 53
 
 _all: "WeakSet[SystemRandom]" = WeakSet()
@@ -14,33 +15,30 @@ class SystemRandom:
     """Unpredictable bits; safe from any thread, and never the same in a forked child as in its parent."""
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._block = b""
-        self._used = 0
+        self._words: list[int] = []
         _all.add(self)
 
     def bits(self, count: int) -> int:
         """*count* unpredictable bits."""
+        if count <= _WORD_BITS:
+            return self._word() >> (_WORD_BITS - count)
         size = (count + 7) // 8
-        return int.from_bytes(self._take(size), "big") >> (size * 8 - count)
+        return int.from_bytes(os.urandom(size), "big") >> (size * 8 - count)
 
     def uniform(self) -> float:
         """A number in [0, 1), as fine as a float can be."""
         return self.bits(_FLOAT_BITS) / (1 << _FLOAT_BITS)
 
     def forget(self) -> None:
-        """Give out nothing that was read before; nobody else may be using it."""
-        self._guard = threading.Lock()
-        self._block, self._used = b"", 0
+        """Give out nothing that was read before."""
+        self._words = []
 
-    def _take(self, size: int) -> bytes:
-        with self._guard:
-            start = self._used
-            if start + size > len(self._block):
-                self._block = os.urandom(max(_BLOCK, size))
-                start = 0
-            self._used = start + size
-            return self._block[start : self._used]
+    def _word(self) -> int:
+        while True:
+            try:
+                return self._words.pop()  # in one step: no two threads get the same
+            except IndexError:
+                self._words = list(_BLOCK.unpack(os.urandom(_BLOCK.size)))
 
 
 def _forget_everywhere() -> None:
