@@ -1,6 +1,7 @@
 import gc
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -14,6 +15,10 @@ _ROOM = 8 * 1024**3
 if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= _ROOM:
     os.environ["TMPDIR"] = str(_MEMORY)
     tempfile.tempdir = None
+
+# A run in the background of a shell ignores Ctrl-C, and so would every program that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["tests.postgres", "tests.cassandra", "tests.valkey", "tests.results"]
 

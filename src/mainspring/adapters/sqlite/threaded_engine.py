@@ -20,6 +20,7 @@ from mainspring.adapters.sqlite.rows import to_micros
 from mainspring.errors import StoreUnavailable
 
 MAX_GROUP = 256
+"""Once there are so many, a group takes no more; of one turn of a loop, so many stay together."""
 CHECKPOINT_PAGES = 4_000
 READERS = 2
 
@@ -37,7 +38,7 @@ class ThreadedEngine:
         lay_out_log(self._connection, path)
         self._asked: dict[asyncio.AbstractEventLoop, list[Request]] = {}
         """What was asked for in this turn of each loop: the writer would be awake before the turn is over."""
-        self._inbox: SimpleQueue[Request | None] = SimpleQueue()
+        self._inbox: SimpleQueue[list[Request] | None] = SimpleQueue()
         self._local = threading.local()
         self._at_hand = _reader(path)
         self._at_hand.set_busy_timeout(0)
@@ -102,8 +103,9 @@ class ThreadedEngine:
             self._at_hand.close()
 
     def _hand_in(self, loop: asyncio.AbstractEventLoop) -> None:
-        for request in self._asked.pop(loop, ()):
-            self._inbox.put(request)
+        asked = self._asked.pop(loop, [])
+        for start in range(0, len(asked), MAX_GROUP):
+            self._inbox.put(asked[start : start + MAX_GROUP])
 
     def _open_reader(self) -> None:
         self._local.connection = _reader(self._path)
@@ -122,14 +124,14 @@ class ThreadedEngine:
         self._connection.close()
 
     def _next_group(self) -> list[Request]:
-        first = self._inbox.get()
+        asked = self._inbox.get()
         group: list[Request] = []
-        while first is not None:
-            group.append(first)
-            if len(group) == MAX_GROUP:
+        while asked is not None:
+            group += asked
+            if len(group) >= MAX_GROUP:
                 return group
             try:
-                first = self._inbox.get_nowait()
+                asked = self._inbox.get_nowait()
             except Empty:
                 return group
         if group:  # asked to close: first what was asked before

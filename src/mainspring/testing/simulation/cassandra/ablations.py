@@ -23,6 +23,7 @@ from mainspring.adapters.cassandra import (
     session_rows,
     sessions,
     settle,
+    shelf,
     steer,
     verdicts,
 )
@@ -209,7 +210,7 @@ ABLATIONS: tuple[Ablation, ...] = (
     _defect(
         "cursor-without-trail",
         "entries that lead nowhere yet are dropped, and cursors follow the clock at once",
-        method(due, "TRAIL", timedelta(0)),
+        everywhere((due, shelf), "TRAIL", timedelta(0)),
     ),
     _defect(
         "settle-under-any-fence",
