@@ -1,7 +1,8 @@
 """What is stored for a request, decided without a server or a store."""
 
+import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import AsyncMock
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
 from mainspring.api.composing import compose, with_blob
-from mainspring.api.document import Raw, read_object, write_json
+from mainspring.api.document import Document, Raw, read_object, write_json
 from mainspring.api.rendering import stored_text
 from mainspring.api.representation import shown_job
 from mainspring.api.stored import stored_record
@@ -177,6 +178,26 @@ async def test_a_large_payload_is_stored_before_the_run_that_names_it(
     [item] = store.add.await_args.args[0]
     assert (item.task.blob, item.task.payload) == (BlobId("blob"), b"")
     assert [call[0] for call in store.mock_calls][-2:] == ["put", "add"]
+
+
+async def test_a_large_batch_is_stored_while_the_next_is_read(submissions: Submissions, store: AsyncMock) -> None:
+    steps: list[str] = []
+
+    def batch(name: str, size: int) -> Iterator[Document]:
+        for _ in range(size):
+            steps.append(name)
+            yield Document({"handler": "test.echo"}, None)
+
+    def stored(items: Sequence[NewRun], **_: object) -> Sequence[Added]:
+        steps.append(f"{len(items)} stored")
+        return [Added(Addition.CREATED, item.id, NOW) for item in items]
+
+    store.add.side_effect = stored
+    sizes = {"first": 3_000, "second": 2_000, "small": 900}
+    await asyncio.gather(*(submissions.submit_all(batch(name, size), None) for name, size in sizes.items()))
+    last = {name: len(steps) - steps[::-1].index(name) for name in sizes}
+    assert steps.index("3000 stored") < last["second"]
+    assert last["small"] < last["first"]
 
 
 async def test_a_handler_has_its_lane_unless_the_job_says_otherwise(submissions: Submissions, store: AsyncMock) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 
 from mainspring.api.coalescer import Coalescer
@@ -31,6 +32,10 @@ MAX_FAULTS = 20
 """How many faults of a batch are told at once."""
 _AT_ONCE = 25
 """How many of a batch are worked on before others get a turn, and how many reads are under way at a time."""
+
+_LARGE = 1_000
+"""From so many on, batches are read one after the other: each is stored while the next is read. Side by side, all would
+be read until the last is, and stored while nobody reads."""
 
 Item = NewRun | NewJob
 _Text = tuple[bytes, Pattern]
@@ -139,6 +144,7 @@ class Submissions:
         self._tracing = tracing
         self._lanes = Lanes(views, clock, builtin)
         self._adding = Coalescer[_Adding, Added](self._add)
+        self._reading_much = asyncio.Lock()
 
     async def submit(self, submission: Submission, account: Account | None = None) -> Submitted:
         """Store it once; a repeated key answers with the first job, or raises KeyConflict for another body."""
@@ -177,11 +183,19 @@ class Submissions:
 
     async def _validated(self, batch: Iterable[Document], owner: str | None) -> tuple[list[Item], list[_Text]]:
         """What to store, and what to answer with; no more than that is kept of what was read."""
+        async with AsyncExitStack() as turn:
+            return await self._read(batch, owner, turn)
+
+    async def _read(
+        self, batch: Iterable[Document], owner: str | None, turn: AsyncExitStack
+    ) -> tuple[list[Item], list[_Text]]:
         items: list[Item] = []
         texts: list[_Text] = []
         faults: dict[str, str] = {}
         submission, lane = None, DEFAULT_LANE
         for index, document in enumerate(batch):
+            if index == _LARGE:
+                await turn.enter_async_context(self._reading_much)
             try:
                 if submission is not None and document.alike:
                     submission = submission.again(document)
