@@ -53,6 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, help=f"jobs per throughput, bulk_add and kill (default {Sizes().jobs:,})")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything works")
     parser.add_argument("--output", type=Path, default=RESULTS, metavar="FOLDER", help="of the raw JSON lines")
+    parser.add_argument(
+        "--add-to", type=Path, metavar="FILE", help="results of an earlier run that lacks these measures"
+    )
     parser.add_argument("--results", type=Path, metavar="FILE", help="report: which results (default: the newest)")
     parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="report: where the page is written")
     return parser
@@ -73,6 +76,7 @@ def main() -> int:
         sizes=replace(sizes, jobs=options.jobs or sizes.jobs),
         output=options.output,
         say=lambda text: print(text, file=sys.stderr, flush=True),
+        earlier=options.add_to,
     )
     report.show(results, console)
     console.print(f"raw results: {results}")

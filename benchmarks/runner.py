@@ -29,13 +29,15 @@ def run(
     sizes: Sizes,
     output: Path,
     say: Callable[[str], None],
+    earlier: Path | None = None,
 ) -> Path:
-    """Take everything and return the file of JSON lines that holds it."""
+    """Take everything, and return the file of JSON lines that holds it: behind those of an *earlier* run, if given."""
     output.mkdir(parents=True, exist_ok=True)
-    results = output / time.strftime("%Y%m%dT%H%M%SZ.jsonl", time.gmtime())
+    results = earlier or output / time.strftime("%Y%m%dT%H%M%SZ.jsonl", time.gmtime())
     present = available(contenders, say)
     with tempfile.TemporaryDirectory(prefix="scratch-", dir=output) as scratch, Hosts() as hosts:
-        results.write_text(json.dumps({"machine": machine.describe()}) + "\n", encoding="utf-8")
+        if earlier is None:
+            results.write_text(json.dumps({"machine": machine.describe()}) + "\n", encoding="utf-8")
         for round_number in range(rounds):
             for measure in measures:
                 if measure in ONCE and round_number > 0:

@@ -10,7 +10,8 @@ from benchmarks.hits import Hit
 from benchmarks.measures import takeover
 from benchmarks.measures.kill import Death, back, judge
 from benchmarks.report import text
-from benchmarks.runner import order
+from benchmarks.runner import order, run
+from benchmarks.stage import QUICK
 
 
 def hits(*numbers: int) -> list[Hit]:
@@ -163,3 +164,16 @@ def test_a_figure_of_a_smaller_size_says_so_and_is_not_compared(tmp_path: Path) 
     append(path, record("backlog.throughput", 200, contender="mainspring"))
 
     assert "| 200 | 100 (5,000 waiting) |" in text(path)
+
+
+def test_a_run_can_be_added_to_an_earlier_one(tmp_path: Path) -> None:
+    def nothing(earlier: Path | None) -> Path:
+        return run(
+            contenders=(), measures=(), rounds=1, sizes=QUICK, output=tmp_path, say=lambda _: None, earlier=earlier
+        )
+
+    first = nothing(None)
+    lines = first.read_text()
+    assert "machine" in lines
+    assert nothing(first) == first
+    assert first.read_text() == lines
