@@ -2,17 +2,17 @@
 
 import json
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from mainspring.adapters.sqlite.audit import append
 from mainspring.adapters.sqlite.engine import Transaction
-from mainspring.adapters.sqlite.rows import dump, identity, micros, task_fields, to_instant, to_micros
+from mainspring.adapters.sqlite.new_runs import encoded
+from mainspring.adapters.sqlite.rows import dump, identity, task_fields, to_instant, to_micros
 from mainspring.adapters.sqlite.statements import load
-from mainspring.adapters.sqlite.totals import Totals, add_totals
+from mainspring.adapters.sqlite.totals import add_totals
 from mainspring.domain.job import NewJob
-from mainspring.domain.run import Key, NewRun, Origin
+from mainspring.domain.run import NewRun
 from mainspring.ports.work import Added, Addition, Note
 
 _SQL = load("work")
@@ -42,14 +42,8 @@ def insert_runs(transaction: Transaction, runs: Sequence[NewRun], standing: froz
     """Store runs that are known to be new; *standing* holds the ids of those jobs among theirs that are standing."""
     if not runs:
         return
-    totals: Totals = Totals()
-    rows = []
-    for run in runs:
-        due = _due(transaction, run)
-        kind = _kind(run, due, transaction.now, standing)
-        rows.append(_run_fields(run, kind, due))
-        totals[run.owner, run.task.lane, kind, "added"] += 1
-    transaction.execute(_SQL["insert_runs"], dump(rows), transaction.now)
+    rows, totals = encoded(runs, transaction.now, standing)
+    transaction.execute(_SQL["insert_runs"], rows, transaction.now)
     origins = [run.origin.hex for run in runs if run.origin is not None]
     if origins:
         transaction.execute(_SQL["resolve_dead_letters"], dump(origins))
@@ -118,36 +112,6 @@ def _id(item: _Item) -> UUID:
 
 def _owner(item: _Item) -> str:
     return item.owner if isinstance(item, NewRun) else item.job.owner
-
-
-def _due(transaction: Transaction, run: NewRun) -> int:
-    return transaction.now + micros(run.due) if isinstance(run.due, timedelta) else to_micros(run.due)
-
-
-def _kind(run: NewRun, due: int, now: int, standing: frozenset[str]) -> Origin:
-    if standing and run.job_id.hex in standing:
-        return Origin.RECURRING
-    return Origin.DELAYED if due > now else Origin.IMMEDIATE
-
-
-def _key_text(key: Key | None) -> str | None:
-    return None if key is None else key.text
-
-
-def _run_fields(run: NewRun, kind: Origin, due: int) -> list[Any]:
-    return [
-        run.id.hex,
-        None if run.one_shot else run.job_id.hex,
-        None if run.origin is None else run.origin.hex,
-        run.owner,
-        run.project,
-        run.name,
-        _key_text(run.key),
-        None if run.spec is None else run.spec.hex(),
-        kind,
-        due,
-        *task_fields(run.task),
-    ]
 
 
 def _job_fields(item: NewJob) -> list[Any]:
