@@ -19,6 +19,8 @@ from benchmarks.stage import contender
 COMPARABLE = frozenset({"jobs/s", "ms/job", "ms", "s", "%", "MiB"})
 """Units of which more or less says something; the others count what was done."""
 
+RAW = "benchmarks.jsonl"
+
 
 def show(results: Path, console: Console) -> None:
     """Print the summary of *results*, a table for each group."""
@@ -35,14 +37,16 @@ def show(results: Path, console: Console) -> None:
 
 
 def write(results: Path, page: Path) -> list[Path]:
-    """Write the page and, beside it, a picture for each group; return what was written."""
+    """Write the page and, beside it, a picture for each group and the raw lines; return what was written."""
     summaries = summarise(load(results))
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(text(results), encoding="utf-8")
     pictures = [page.parent / _picture(group) for group in _groups(summaries)]
     for group, picture in zip(_groups(summaries), pictures, strict=True):
         picture.write_text(draw(group, summaries), encoding="utf-8")
-    return [page, *pictures]
+    raw = page.parent / RAW
+    raw.write_bytes(results.read_bytes())
+    return [page, *pictures, raw]
 
 
 def text(results: Path) -> str:
@@ -55,14 +59,15 @@ def text(results: Path) -> str:
             "# Benchmarks",
             "",
             f"Medians [min{DASH}max] over interleaved rounds, all contenders in the same run, everything durable: what",
-            "is acknowledged is on disk. After a peer's figure stands how many times as large Mainspring's is.",
+            "is acknowledged is on disk. After a peer's figure stands how many times as large Mainspring's is. A figure",
+            "without a range was taken once.",
             "",
             "Taken by `make bench`, or of one group alone by `make bench ARGS='--group postgres'`; `--quick` shows in",
             "minutes that everything works. The servers come as wheels; a peer that needs Node is left out where there",
             "is none. A PostgreSQL server has written 1 GB before it is measured, for every contender alike: one that",
             "has worked for a while uses the files of its log again instead of making them.",
             "",
-            "This page is written by `python -m benchmarks report`.",
+            f"This page is written by `python -m benchmarks report`; [{RAW}]({RAW}) has the raw lines.",
             "",
             "## Machine",
             "",
