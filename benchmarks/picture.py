@@ -51,10 +51,16 @@ PANELS = (
 
 
 def draw(group: Group, results: Results) -> str:
-    """One panel for each figure that was measured, the subject's bar above those of its peers."""
+    """One panel for each figure that was measured, the subject's bar above those of its peers.
+
+    Where the subject took part, there is no panel without it: what a peer has besides belongs to another group.
+    """
     parts: list[str] = []
     top = 0
+    subject = {figure for figure, name in results if name == group.subject}
     for panel in PANELS:
+        if subject and panel.figure not in subject:
+            continue
         bars = [(name, results[panel.figure, name]) for name in group.contenders if (panel.figure, name) in results]
         if bars:
             parts += _panel(panel, bars, subject=group.subject, top=top)

@@ -30,6 +30,12 @@ def test_only_what_was_measured_is_drawn() -> None:
     assert texts == ["Jobs added per second, in bulk", "Huey (SqliteHuey)", "100 (5,000 waiting)"]
 
 
+def test_no_panel_is_without_the_one_that_it_is_about() -> None:
+    picture = drawn({("throughput", "mainspring"): summary(3), ("bulk_add", "huey"): summary(1)})
+
+    assert [text.text for text in picture.iter(f"{SVG}text")][1:] == ["Mainspring (SQLite)", "3"]
+
+
 def test_a_picture_suits_dark_pages_and_has_a_title() -> None:
     picture = drawn({("throughput", "huey"): summary(1)})
 
