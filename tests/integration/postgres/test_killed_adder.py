@@ -37,11 +37,14 @@ async def adder(url: str, seed: int) -> AsyncIterator[Process]:
         await process.wait()
 
 
-async def until_gone(store: PostgresStore, backend: int) -> None:
-    """Return when the server has noticed that nobody is there any more."""
-    alive = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1"
-    while await store._engine.value(alive, backend):  # noqa: ASYNC110 - the server has no way to tell
-        await asyncio.sleep(0.001)
+async def until_nobody_writes(url: str) -> None:
+    """Return when the server has ended the transactions of those who are gone."""
+    connection = await connect(address(url))
+    try:
+        async with connection.transaction():
+            await connection.execute("LOCK TABLE queue IN EXCLUSIVE MODE")
+    finally:
+        await connection.close()
 
 
 async def test_nothing_is_left_of_a_copy_whose_process_was_killed_in_the_middle(
@@ -53,12 +56,11 @@ async def test_nothing_is_left_of_a_copy_whose_process_was_killed_in_the_middle(
         await slow.execute("BEGIN")
         await slow.execute(OCCUPY, batch[-1].id)
         async with adder(postgres_url, seed=0) as process:
-            while (backend := await store._engine.value(COPYING, slow.get_server_pid())) is None:
+            while await store._engine.value(COPYING, slow.get_server_pid()) is None:
                 assert process.returncode is None, "it doesn't copy"
-                await asyncio.sleep(0.001)
     finally:
         await slow.close()
-    await until_gone(store, backend)
+    await until_nobody_writes(postgres_url)
     assert await store._engine.value("SELECT count(*) FROM queue") == 0
     assert await store._engine.value("SELECT count(*) FROM tally") == 0
     assert {answer.kind for answer in await store.work.add(batch)} == {Addition.CREATED}
