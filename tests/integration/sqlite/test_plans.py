@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -102,6 +103,24 @@ def test_a_claim_steps_from_priority_to_priority_and_reads_each_from_its_oldest(
     candidates = plan(connection, "work", "candidates")
     assert "SEARCH queue USING COVERING INDEX queue_claim (lane=? AND priority=? AND wake_at<?)" in candidates
     assert "SEARCH queue USING COVERING INDEX queue_claim (lane=? AND priority=? AND wake_at>?)" in candidates
+
+
+def test_a_claim_is_planned_once_whatever_its_values_are(connection: apsw.Connection) -> None:
+    planned_anew: dict[str, int] = {}
+
+    def note(event: dict[str, Any]) -> None:
+        planned_anew[event["sql"]] = event["stmt_status"]["SQLITE_STMTSTATUS_REPREPARE"]
+
+    statements = load("work")
+    connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, note)
+    try:
+        for priority in range(3):
+            connection.execute(statements["highest_priority"], ("default",)).get  # noqa: B018 - reads to the end
+            connection.execute(statements["levels"], ("default", priority)).get  # noqa: B018 - the same
+            connection.execute(statements["candidates"], ("default", priority, LATER, 32)).get  # noqa: B018 - the same
+    finally:
+        connection.trace_v2(0)
+    assert list(planned_anew.values()) == [0, 0, 0]
 
 
 def test_the_buckets_of_waits_are_those_of_the_port() -> None:

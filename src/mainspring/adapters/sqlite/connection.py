@@ -41,6 +41,8 @@ def connect(path: str) -> apsw.Connection:
     with translated(path):
         connection = apsw.Connection(path, statementcachesize=200)
         connection.set_busy_handler(_Patience())
+        # Plans never depend on values: what mentions a partial index would be planned anew at each execution.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         for setting in _SETTINGS:
             connection.execute(setting)
         return connection
