@@ -6,10 +6,10 @@ from benchmarks.stage import Stage
 
 
 def measure(stage: Stage) -> list[Figure]:
-    count, callers = stage.sizes.single_adds, stage.sizes.callers
+    sizes = stage.sizes
     with stage.client() as client:
-        alone = _rate(client, count, callers=1)
-        together = _rate(client, count, callers=callers)
+        alone = _rate(client, sizes.single_adds, callers=1)
+        together = _rate(client, sizes.concurrent_adds, callers=sizes.callers)
     return [
         Figure(name="single_add", value=alone, unit="jobs/s"),
         Figure(name="single_add.concurrent", value=together, unit="jobs/s"),
