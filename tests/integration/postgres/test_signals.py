@@ -174,7 +174,7 @@ async def test_a_process_wakes_itself_while_the_server_is_down(postgres_server: 
 
 
 async def test_a_server_that_went_silent_is_left_for_one_that_answers(postgres_url: str) -> None:
-    impatient = replace(BRISK, answer=timedelta(milliseconds=300))
+    impatient = replace(BRISK, answer=timedelta(seconds=3))
     async with relayed(postgres_url) as relay, opened(relay.url, impatient) as hub, opened(postgres_url) as other:
         signals = hub.subscribe()
         assert not await signals.wait(["a"], NOW)
@@ -184,7 +184,7 @@ async def test_a_server_that_went_silent_is_left_for_one_that_answers(postgres_u
 
 
 async def test_notifying_a_silent_server_ends_in_time(postgres_url: str) -> None:
-    impatient = replace(BRISK, answer=timedelta(milliseconds=300), heartbeat=LONG)
+    impatient = replace(BRISK, answer=timedelta(seconds=3), heartbeat=LONG)
     async with relayed(postgres_url) as relay, opened(relay.url, impatient) as hub:
         await hub.publish(["a"])
         relay.freeze()
