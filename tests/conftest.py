@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.dealing import dealt
+
 # Thousands of stores are made and synced, and none is to outlive its test: memory is as good a place as a disk, and
 # doesn't wait for one that others keep busy.
 _MEMORY = Path("/dev/shm")  # noqa: S108 - folders in it have names that nobody can guess
@@ -31,9 +33,10 @@ settings.load_profile("mainspring")
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Let what takes longest begin first: if it began last, everybody would wait for it in the end."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    workers: int = getattr(config, "workerinput", {}).get("workercount", 1)
+    items[:] = dealt(items, workers)
 
 
 def pytest_collection_finish() -> None:

@@ -107,6 +107,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Cluster:
     return Cluster(place, previous_program(tmp_path / "previous"))
 
 
+@pytest.mark.slow
 async def test_the_older_program_works_on_while_the_newer_migrates_and_works_beside_it(cluster: Cluster) -> None:
     async with cluster.older(*SERVE, "older") as older, asyncio.TaskGroup() as loading:
         await cluster.join(older)
