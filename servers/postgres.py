@@ -10,7 +10,7 @@ from servers.account import unprivileged_account
 from servers.entered import Entered
 from servers.folder import ServerFolder
 from servers.ports import free_port
-from servers.postgres_programs import installed_programs, opened_programs
+from servers.postgres_programs import initial_options, installed_programs, opened_programs
 from servers.process import ENVIRONMENT, PATIENCE, ServerFailed, ServerProcess
 
 SUPERUSER = "postgres"
@@ -109,10 +109,7 @@ class PostgresServer(Entered):
             self._account.own(password)
         command = [str(self._programs / "initdb"), f"--pgdata={self.folder.data}", "--no-sync", "--no-instructions"]
         command += [f"--username={SUPERUSER}", f"--pwfile={password}", "--auth=scram-sha-256"]
-        # The password keeps other accounts of the machine out; nobody is to spend time on guarding it any better.
-        command += ["--set=scram_iterations=1"]
-        command += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        self._run(command)
+        self._run([*command, *initial_options(self._programs)])
         password.unlink()
 
     def _run(self, command: list[str]) -> None:

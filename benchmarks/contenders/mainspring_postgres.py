@@ -23,10 +23,17 @@ COLUMNS = b"""
 REMEMBER = sql.SQL("""
     insert into mainspring.history (id, job_id, {columns})
     select fresh.id, fresh.id, {columns}
-    from (select uuidv7() as id from generate_series(1, %s)) as fresh
+    from (
+        select encode(
+            substring(int8send((extract(epoch from now()) * 1000)::bigint) from 3)
+                || substring(uuid_send(gen_random_uuid()) from 7),
+            'hex'
+        )::uuid as id
+        from generate_series(1, %s)
+    ) as fresh
     cross join (select {columns} from mainspring.history limit 1) as example
 """)
-"""Copies of a run that has ended, each a job of its own, all in the partition of this week."""
+"""Copies of a run that has ended, each a job of its own, all in the partition of this week. Ids begin with the time."""
 
 
 class MainspringPostgresContender(MainspringContender):

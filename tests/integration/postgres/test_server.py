@@ -15,6 +15,7 @@ import pytest
 from servers.folder import ServerFolder
 from servers.keeper import USERS
 from servers.postgres import PostgresServer
+from servers.postgres_programs import ANOTHER_VERSION
 from servers.process import ServerFailed
 
 ROOT = Path(__file__).parents[3]
@@ -104,6 +105,7 @@ def test_a_server_that_cannot_start_says_why() -> None:
 @pytest.mark.usefixtures("postgres_wheel")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root steps down to another account")
 def test_programs_that_the_other_account_cannot_reach_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(ANOTHER_VERSION, raising=False)
     monkeypatch.setattr("servers.postgres_programs.is_open_to_all", lambda _: False)
     with PostgresServer() as server:
         assert is_answered(server.url())
