@@ -20,6 +20,7 @@ from mainspring.testing.contracts import (
     OutputContract,
     SessionsContract,
     Store,
+    TicketsContract,
     TimetableContract,
     UpkeepContract,
     ViewsContract,
@@ -75,6 +76,10 @@ class TestOutput(OnCassandra, OutputContract):
 
 
 class TestSessions(OnCassandra, SessionsContract):
+    pass
+
+
+class TestTickets(OnCassandra, TicketsContract):
     pass
 
 

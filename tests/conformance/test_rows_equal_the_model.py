@@ -12,7 +12,7 @@ from hypothesis.stateful import precondition, rule
 from mainspring.adapters.cassandra import claim
 from mainspring.adapters.cassandra.store import CassandraStore
 from mainspring.testing.clock import ManualClock
-from mainspring.testing.contracts.equality import EqualsTheModel, OpenStore, indexes
+from mainspring.testing.contracts.equality import EqualsTheModelWithTickets, OpenStore, indexes
 from mainspring.testing.rows.dictionary import Dictionary, DictionaryRows
 from mainspring.testing.virtual_time import SeededRandom
 
@@ -20,7 +20,9 @@ from mainspring.testing.virtual_time import SeededRandom
 pytestmark = pytest.mark.timeout(600)
 
 
-class RowsEqualTheModel(EqualsTheModel):
+class RowsEqualTheModel(EqualsTheModelWithTickets):
+    keeps_wake_times = True
+
     async def open_store(self, clock: ManualClock) -> OpenStore:
         return CassandraStore.over(DictionaryRows(Dictionary(), clock), clock=clock, random=SeededRandom())
 

@@ -17,6 +17,7 @@ from mainspring.testing.contracts import (
     OutputContract,
     SessionsContract,
     Store,
+    TicketsContract,
     TimetableContract,
     UpkeepContract,
     ViewsContract,
@@ -81,6 +82,10 @@ class TestOutput(OverRows, OutputContract):
 
 
 class TestSessions(OverRows, SessionsContract):
+    pass
+
+
+class TestTickets(OverRows, TicketsContract):
     pass
 
 

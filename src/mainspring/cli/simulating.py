@@ -16,6 +16,7 @@ class Simulated(StrEnum):
     SQLITE = "sqlite"
     BROKER = "broker"
     CASSANDRA = "cassandra"
+    CASSANDRA_BROKER = "cassandra-broker"
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +33,7 @@ def simulate(
         typer.Option(
             "--store",
             metavar="NAME",
-            help="What the cluster keeps everything in: sqlite, broker (the same with one) or cassandra.",
+            help="What the cluster keeps everything in: sqlite or cassandra, or broker or cassandra-broker with one.",
         ),
     ] = Simulated.SQLITE,
     ablation: Annotated[str | None, typer.Option(help="Put a defect in on purpose.", metavar="NAME")] = None,

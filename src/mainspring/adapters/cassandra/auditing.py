@@ -15,7 +15,7 @@ from mainspring.adapters.cassandra.layout import slot_of
 from mainspring.adapters.cassandra.members import MOST_SESSIONS
 from mainspring.adapters.cassandra.records import state_of
 from mainspring.adapters.cassandra.rows import ALL, Key, Put, Row, Span, only
-from mainspring.adapters.cassandra.runs import Home, indexed
+from mainspring.adapters.cassandra.runs import Home
 from mainspring.adapters.cassandra.tables import CLAIM_INTENT, DUE, REVISIT, RUN, SESSION_OF
 from mainspring.adapters.cassandra.values import identity, number
 from mainspring.domain.run import State
@@ -59,7 +59,7 @@ async def _visit(context: Context, home: Home, now: int) -> int:
 async def _list_again(context: Context, waiting: Sequence[Row], now: int) -> int:
     """Write the entries that are missing; each row says where its entry should be."""
     missing = await _unlisted(context, waiting)
-    await context.index([put for row in missing for put in of_waiting_run(indexed(row, now))])
+    await context.index([put for row in missing for put in of_waiting_run(_indexed_again(row, now))])
     return len(missing)
 
 
@@ -93,6 +93,11 @@ async def _name_again(context: Context, running: Sequence[Row], now: int) -> int
 async def _known_sessions(context: Context) -> Collection[int]:
     entries = await context.rows.slice(SESSION_OF, (Role.WORKER,), limit=MOST_SESSIONS)
     return {number(entry, "id") for entry in entries}
+
+
+def _indexed_again(row: Row, now: int) -> Row:
+    """Not before its own entry was to be found: a ticket may be out."""
+    return {**row, "indexed_at": max(number(row, "indexed_at"), now)}
 
 
 def _visit_later(home: Home, now: int) -> Put:

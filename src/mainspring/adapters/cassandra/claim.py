@@ -186,7 +186,7 @@ class Claims:
         seized = await seize(self._context, self._intents, claimer.holder, chosen, known)
         self._drop(seized.gone, {identity(row, "id") for row in seized.won})
         claimer.advanced = claimer.advanced or bool(seized.gone)
-        self._context.ledger.note_soon([_noted(row) for row in seized.won])
+        self._context.ledger.note_soon([noted(row) for row in seized.won])
         if seized.failure is not None and not seized.won:
             raise seized.failure
         return [attempt_of(row) for row in seized.won]
@@ -221,7 +221,8 @@ class Claims:
         return len(entries) > len(sample) or any(leads_to is Lead.READY for _, leads_to in leads)
 
 
-def _noted(row: Row) -> Noted:
+def noted(row: Row) -> Noted:
+    """What is told of a run that was handed over."""
     return Noted(
         id=identity(row, "id"),
         job_id=identity(row, "job_id"),

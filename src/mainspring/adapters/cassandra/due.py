@@ -63,7 +63,8 @@ def lead(entry: Entry, row: Row | None, now: int) -> Lead:
     if state_of(row) is State.RUNNING:
         # A loss leaves the fence alone: this one is being put back.
         return Lead.AHEAD if now - entry.wake_at < span_of(TRAIL) else Lead.NOWHERE
-    return Lead.READY
+    # Under the same fence, what was listed again is found there: a run whose ticket is out, when its grace has ended.
+    return Lead.NOWHERE if number(row, "indexed_at") > entry.wake_at else Lead.READY
 
 
 @dataclass(frozen=True, slots=True)

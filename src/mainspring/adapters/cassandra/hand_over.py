@@ -1,6 +1,6 @@
-"""The compare-and-set that makes waiting runs of one home a session's own, under new fences."""
+"""Compare-and-sets on waiting runs of one home; the one that makes them a session's own, under new fences."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -38,18 +38,26 @@ class Handed:
 
 async def hand_over(context: Context, home: Home, rows: Iterable[Row], to: Holder, now: int) -> Handed:
     """Hand over those of *rows* that still wait as they were read."""
+    return await change_waiting(context, home, rows, lambda row: _values(row, to, now))
+
+
+async def change_waiting(context: Context, home: Home, rows: Iterable[Row], values: Callable[[Row], Row]) -> Handed:
+    """Give those of *rows* that still wait as they were read the *values* that each is to have.
+
+    All that can change of a run that waits under one fence is whether a ticket of it is out.
+    """
     waiting = {identity(row, "id"): row for row in rows}
     handed = Handed()
-    for batch in batches([_change(row, to, now) for row in waiting.values()]):
+    for batch in batches([_change(row, values(row)) for row in waiting.values()]):
         try:
-            await _hand_over(context, home, batch, waiting, handed)
+            await _carry_out(context, home, batch, waiting, handed)
         except StoreUnavailable as failure:
             handed.failure = failure
             break
     return handed
 
 
-async def _hand_over(
+async def _carry_out(
     context: Context, home: Home, batch: Sequence[Change], waiting: Mapping[UUID, Row], handed: Handed
 ) -> None:
     changes = {_id(change): change for change in batch}
@@ -65,7 +73,7 @@ async def _hand_over(
             return
 
 
-def _change(row: Row, to: Holder, now: int) -> Change:
+def _values(row: Row, to: Holder, now: int) -> Row:
     values: dict[str, Value] = {
         "state": int(State.RUNNING),
         "fence": number(row, "fence") + 1,
@@ -75,7 +83,11 @@ def _change(row: Row, to: Holder, now: int) -> Change:
         "started_at": now,
         "deadline_at": now + number(row, "timeout") + span_of(BACKSTOP),
     }
-    expected = {"state": int(State.WAITING), "fence": row["fence"]}
+    return values
+
+
+def _change(row: Row, values: Row) -> Change:
+    expected = {"state": int(State.WAITING), "fence": row["fence"], "ticket": row["ticket"]}
     return Change(key=(row["id"],), values=values, expected=expected)
 
 

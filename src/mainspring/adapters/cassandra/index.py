@@ -35,7 +35,10 @@ def of_new_run(row: Row) -> Sequence[Put]:
 
 
 def of_waiting_run(row: Row) -> Sequence[Put]:
-    """Where a run that waits is found when it wakes: by *indexed_at*, which lies ahead of every cursor."""
+    """Where a run that waits is found when it wakes: by *indexed_at*, which lies ahead of every cursor.
+
+    While a ticket of it is out, that is when claims may have it; whoever takes tickets passes over the entry.
+    """
     indexed_at = number(row, "indexed_at")
     minute = slot_of(indexed_at)
     return [
@@ -53,6 +56,7 @@ def of_waiting_run(row: Row) -> Sequence[Put]:
                 "priority": row["priority"],
                 "owner": row["owner"],
                 "since": row["wake_at"],
+                "ticketed": True if row.get("ticket") == row["fence"] else None,
             },
         ),
     ]

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from mainspring.adapters.cassandra.context import Context
-from mainspring.adapters.cassandra.layout import EVERYTHING, slot_of
+from mainspring.adapters.cassandra.layout import EVERYTHING, slot_of, span_of
 from mainspring.adapters.cassandra.rows import Row, Span
 from mainspring.adapters.cassandra.runs import read
 from mainspring.adapters.cassandra.tables import DUE, DUE_SLOT, HANDLER
 from mainspring.adapters.cassandra.totals import read_totals
 from mainspring.adapters.cassandra.values import identity, number, text
 from mainspring.domain.run import State
+from mainspring.ports.tickets import GRACE
 
 MOST_COUNTED = 1_000
 """More isn't counted: each has to be looked at where it lives, for an index may list what was taken long ago."""
@@ -18,17 +19,21 @@ _CHUNK = 100
 
 
 async def count_due(context: Context, owner: str | None) -> int:
-    """How many runs, of one owner or of all, could start now; MOST_COUNTED if they are more."""
+    """How many runs, of one owner or of all, could start now; MOST_COUNTED if they are more.
+
+    Those among them whose tickets are out, which claims find later.
+    """
     now = context.now()
+    last = now + span_of(GRACE)
     due: set[object] = set()
     for lane in await _lanes(context):
-        span = Span(last=(slot_of(now),))
+        span = Span(last=(slot_of(last),))
         while places := await context.rows.slice(DUE_SLOT, (lane,), span, limit=_CHUNK):
             for place in places:
-                due |= await _startable(context, await _entries(context, place, now, owner), now)
+                due |= await _startable(context, await _entries(context, place, last, owner), now)
                 if len(due) >= MOST_COUNTED:
                     return MOST_COUNTED
-            span = Span(after=(places[-1]["slot"], places[-1]["shard"]), last=(slot_of(now),))
+            span = Span(after=(places[-1]["slot"], places[-1]["shard"]), last=(slot_of(last),))
     return len(due)
 
 
@@ -39,9 +44,9 @@ async def _lanes(context: Context) -> Sequence[str]:
     return sorted(used | {text(row, "lane") for row in served})
 
 
-async def _entries(context: Context, place: Row, now: int, owner: str | None) -> Sequence[Row]:
+async def _entries(context: Context, place: Row, last: int, owner: str | None) -> Sequence[Row]:
     partition = (place["shard"], place["lane"], place["slot"])
-    entries = await context.rows.slice(DUE, partition, Span(last=(now,)), limit=MOST_COUNTED)
+    entries = await context.rows.slice(DUE, partition, Span(last=(last,)), limit=MOST_COUNTED)
     return [entry for entry in entries if owner in (None, entry["owner"])]
 
 

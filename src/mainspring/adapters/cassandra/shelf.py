@@ -4,7 +4,7 @@ Entries that lead nowhere any more are remembered until they are old enough to b
 never reach where an entry may still be written.
 """
 
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import timedelta
 from itertools import takewhile
@@ -149,17 +149,21 @@ class Shelf:
         over = [minute for minute in minutes if slot_start(minute) <= edge]
         to = await self._first_left(over, edge)
         littered = {slot_of(_wake(key)) for key in self._gone if _wake(key) < to}
-        for minute in over:
-            if slot_start(minute + 1) <= to:
-                await self._context.rows.delete_range(DUE, self._partition(minute), ALL, until=now)
-                await self._context.rows.delete_range(DUE_SLOT, (self.lane,), only((minute, self.shard)), until=now)
-            elif minute in littered:
-                await self._context.rows.delete_range(DUE, self._partition(minute), Span(before=(to,)), until=now)
+        await self._take_away(over, littered, to, now)
         if to < edge:
             # What was found is looked at next, though others behind it are gone.
             self._front, self._stock = None, ()
         self._cleared_to = to
         self._gone = {key for key in self._gone if _wake(key) >= to}
+
+    async def _take_away(self, minutes: Sequence[int], littered: Collection[int], to: int, now: int) -> None:
+        """Remove what lies before *to*."""
+        for minute in minutes:
+            if slot_start(minute + 1) <= to:
+                await self._context.rows.delete_range(DUE, self._partition(minute), ALL, until=now)
+                await self._context.rows.delete_range(DUE_SLOT, (self.lane,), only((minute, self.shard)), until=now)
+            elif minute in littered:
+                await self._context.rows.delete_range(DUE, self._partition(minute), Span(before=(to,)), until=now)
 
     async def _first_left(self, minutes: Sequence[int], edge: int) -> int:
         """The first instant before *edge* of which something isn't gone, or may not be; or *edge*."""

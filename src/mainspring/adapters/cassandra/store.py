@@ -11,6 +11,7 @@ from mainspring.adapters.cassandra.checkup import CassandraCheckup
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.cql import CqlRows
 from mainspring.adapters.cassandra.driver import Driver
+from mainspring.adapters.cassandra.intents import Intents
 from mainspring.adapters.cassandra.keys import CassandraKeys
 from mainspring.adapters.cassandra.layout import SHARDS
 from mainspring.adapters.cassandra.locks import CassandraLocks
@@ -19,6 +20,7 @@ from mainspring.adapters.cassandra.output import CassandraOutput
 from mainspring.adapters.cassandra.rows import Rows
 from mainspring.adapters.cassandra.schema import SCHEMA
 from mainspring.adapters.cassandra.sessions import CassandraSessions
+from mainspring.adapters.cassandra.tickets import CassandraTickets
 from mainspring.adapters.cassandra.timetable import CassandraTimetable
 from mainspring.adapters.cassandra.upkeep import CassandraUpkeep
 from mainspring.adapters.cassandra.views import CassandraViews
@@ -31,7 +33,6 @@ class CassandraStore:
 
     shards = SHARDS
     transactions = None
-    tickets = None
 
     def __init__(self, context: Context, *, schema: int = SCHEMA, driver: Driver | None = None) -> None:
         self._context = context
@@ -40,7 +41,9 @@ class CassandraStore:
         """The version of the tables."""
         self.timetable = CassandraTimetable(context)
         self.audit = CassandraAudit(context)
-        self.work = CassandraWork(context, self.audit)
+        intents = Intents(context)
+        self.work = CassandraWork(context, self.audit, intents)
+        self.tickets = CassandraTickets(context, intents)
         self.sessions = CassandraSessions(context)
         self.locks = CassandraLocks(context)
         self.views = CassandraViews(context)

@@ -55,6 +55,8 @@ RUN: Final = Table(
         "held_wake": BIGINT,
         "version": INT,
         "fence": INT,
+        "ticket": INT,
+        "taker": BIGINT,
         "settled": INT,
         "session": BIGINT,
         "worker": TEXT,
@@ -86,6 +88,8 @@ RUN: Final = Table(
             "held_wake",
             "version",
             "fence",
+            "ticket",
+            "taker",
             "settled",
             "session",
             "worker",
@@ -119,7 +123,7 @@ DUE: Final = Table(
     comment="Index: waiting runs by when they wake, or were written if that was later; `since` is the wake time.",
     partition={"shard": INT, "lane": TEXT, "slot": BIGINT},
     clustering={"wake_at": BIGINT, "id": UUID, "fence": INT},
-    columns={"priority": INT, "owner": TEXT, "since": BIGINT},
+    columns={"priority": INT, "owner": TEXT, "since": BIGINT, "ticketed": BOOLEAN},
 )
 
 DUE_SLOT: Final = Table(

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -29,6 +29,7 @@ from mainspring.testing.contracts.firing import PERIOD, advance
 from mainspring.testing.contracts.tickets import TicketingStore
 from mainspring.testing.factories import Factory, a_key, a_session, a_task
 from mainspring.testing.model import MemoryStore
+from mainspring.testing.model.tables import Tables
 
 T = TypeVar("T")
 
@@ -73,12 +74,16 @@ class EqualsTheModel(RuleBasedStateMachine):
         """An empty store whose now comes from *clock*."""
         raise NotImplementedError
 
+    keeps_wake_times: ClassVar[bool] = False
+    """Whether a run whose ticket is out shows since when it waits."""
+
     def __init__(self) -> None:
         super().__init__()
         self.clock = ManualClock()
         self.make = Factory(start=self.clock.now())
         self.runner = asyncio.Runner()
-        self.model = MemoryStore(self.clock)
+        tables = Tables(clock=self.clock, keeps_wake_times=self.keeps_wake_times)
+        self.model = MemoryStore(self.clock, tables=tables)
         self.store = self.runner.run(self.open_store(self.clock))
         self.runs: list[NewRun] = []
         self.jobs: list[JobId] = []

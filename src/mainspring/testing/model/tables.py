@@ -55,6 +55,8 @@ class Tables:
     """Everything stored."""
 
     clock: Clock
+    keeps_wake_times: bool = False
+    """Whether a run whose ticket is out shows since when it waits; stores that don't count its wait from the grace."""
     jobs: dict[JobId, Job] = field(default_factory=dict)
     runs: dict[RunId, Run] = field(default_factory=dict)
     holders: dict[RunId, SessionId] = field(default_factory=dict)
@@ -96,6 +98,10 @@ class Tables:
         """When claims may have a run that waits; None while it is held."""
         fence, until = self.tickets.get(run.id, (None, None))
         return until if fence == run.fence and run.wake_at is not None else run.wake_at
+
+    def waits_since(self, run: Run) -> datetime | None:
+        """From when a claim counts how long a run has waited."""
+        return run.wake_at if self.keeps_wake_times else self.claimable_at(run)
 
     def change(self, run: Run, **fields: Any) -> Run:
         """Replace fields of a run's row."""

@@ -33,7 +33,8 @@ class MemoryTickets:
                         wake_at=run.wake_at,
                     )
                 )
-                tables.change(run, wake_at=tables.now())
+                if not tables.keeps_wake_times:
+                    tables.change(run, wake_at=tables.now())
         return taken
 
     async def start(self, by: SessionId, tickets: Sequence[Ticket]) -> Sequence[Attempt | None]:

@@ -82,7 +82,7 @@ class MemoryWork:
             for queue in queues:
                 if queue and len(taken) < limit:
                     taken.append(queue.popleft())
-        attempts = [hand_over(self._tables, run, by, name, self._tables.claimable_at(run)) for run in taken]
+        attempts = [hand_over(self._tables, run, by, name, self._tables.waits_since(run)) for run in taken]
         waits = self._waits(lanes).values()
         next_in = timedelta(0) if len(attempts) >= limit else min(waits, default=None)
         return Claim(attempts=attempts, next_in=next_in)
@@ -187,7 +187,7 @@ def ready(tables: Tables, lane: Lane) -> list[Run]:
     """Runs of a lane that may start, the best first."""
     now = tables.now()
     found = [
-        (-run.task.priority, at, run.id)
+        (-run.task.priority, tables.waits_since(run), run.id)
         for run in tables.live()
         if run.state is State.WAITING and run.task.lane == lane
         if (at := tables.claimable_at(run)) is not None and at <= now

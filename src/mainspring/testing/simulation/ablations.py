@@ -22,6 +22,7 @@ from mainspring.services.rescuer import Rescuer
 from mainspring.testing.simulation import broker_ablations as broker
 from mainspring.testing.simulation.ablation import Ablation, method, statement
 from mainspring.testing.simulation.cassandra import ablations as cassandra
+from mainspring.testing.simulation.cassandra import broker_ablations as cassandra_broker
 from mainspring.testing.simulation.ports import SimulatedJournal
 from mainspring.worker.delivery import Delivered, Delivery
 from mainspring.worker.holdings import Holdings
@@ -210,5 +211,5 @@ ABLATIONS: tuple[Ablation, ...] = (
         ),
     ),
 )
-EVERY: tuple[Ablation, ...] = (*ABLATIONS, *broker.ABLATIONS, *cassandra.ABLATIONS)
+EVERY: tuple[Ablation, ...] = (*ABLATIONS, *broker.ABLATIONS, *cassandra.ABLATIONS, *cassandra_broker.ABLATIONS)
 BY_NAME = {ablation.name: ablation for ablation in EVERY}

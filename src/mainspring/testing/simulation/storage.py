@@ -27,6 +27,18 @@ class Store(StrEnum):
     BROKER = "broker"
     """SQLite again, with work by way of a broker."""
     CASSANDRA = "cassandra"
+    CASSANDRA_BROKER = "cassandra-broker"
+    """Cassandra again, with one."""
+
+    @property
+    def over_rows(self) -> bool:
+        """Whether what is kept lies in the rows of a weak cluster."""
+        return self in {Store.CASSANDRA, Store.CASSANDRA_BROKER}
+
+    @property
+    def with_broker(self) -> bool:
+        """Whether work comes by way of a broker."""
+        return self in {Store.BROKER, Store.CASSANDRA_BROKER}
 
 
 class Storage(Protocol):

@@ -21,7 +21,12 @@ _TABLE = """
 | ablation | what is broken | noticed by | schedules |
 |---|---|---|---:|
 """
-_TITLES = {Store.SQLITE: "SQLite", Store.BROKER: "SQLite with a broker", Store.CASSANDRA: "Cassandra"}
+_TITLES = {
+    Store.SQLITE: "SQLite",
+    Store.BROKER: "SQLite with a broker",
+    Store.CASSANDRA: "Cassandra",
+    Store.CASSANDRA_BROKER: "Cassandra with a broker",
+}
 _MIDDLE = """
 ## Properties
 

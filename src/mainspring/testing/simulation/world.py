@@ -27,7 +27,7 @@ class World:
         self.seed = seed
         self.universe = Universe(self._stream("order"))
         self.history = History()
-        self.weather = Weather(self._stream("weather"), FAIRER_CHANCES if store is Store.CASSANDRA else CHANCES)
+        self.weather = Weather(self._stream("weather"), FAIRER_CHANCES if store.over_rows else CHANCES)
         self.clock = StoreClock(self.universe)
         self.storage = self._build(store)
         self.servants: dict[str, Process] = {}
@@ -37,7 +37,7 @@ class World:
             storage=self.storage,
             signalling=Signalling(self.universe, self.weather, self._stream("signals").random),
             effects=Effects(),
-            broker=self._broker() if store is Store.BROKER else None,
+            broker=self._broker() if store.with_broker else None,
         )
         self._doomed: set[str] = set()
         """Those who don't come back after their first end."""
@@ -68,7 +68,7 @@ class World:
 
     def _build(self, store: Store) -> Storage:
         around = self.universe, self.weather, self.history, self.clock
-        if store is not Store.CASSANDRA:
+        if not store.over_rows:
             return SqliteStorage(*around)
         from mainspring.testing.simulation.cassandra.storage import CassandraStorage  # noqa: PLC0415 - only if needed
 

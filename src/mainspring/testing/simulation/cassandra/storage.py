@@ -33,7 +33,7 @@ class CassandraStorage:
     """The nodes, and the adapters of all processes that live."""
 
     worst_skew = 5.0
-    leeway = Leeway(claims_outlive_sessions=TRAIL, letters_follow=True)
+    leeway = Leeway(claims_outlive_sessions=TRAIL, takers_decide=True, letters_follow=True)
     shards = CassandraStore.shards
 
     def __init__(

@@ -15,10 +15,11 @@ from mainspring.adapters.cassandra.records import attempt_of
 from mainspring.adapters.cassandra.rows import Change, Key, Row, Value
 from mainspring.adapters.cassandra.table import Table
 from mainspring.adapters.cassandra.tables import DEAD, IDEMPOTENCY, JOB, LOCK, RUN, SESSION
-from mainspring.domain.ids import Fence, SessionId
+from mainspring.adapters.cassandra.take import ticket_of
+from mainspring.domain.ids import Fence, RunId, SessionId
 from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Settled, Verdict
-from mainspring.domain.run import NewRun, State
+from mainspring.domain.run import Attempt, NewRun, State
 from mainspring.ports.locks import Lock
 from mainspring.ports.sessions import Heard
 from mainspring.ports.work import Added, Addition, Cancel, Claim, Effect, Steered
@@ -46,6 +47,8 @@ class Storyteller:
         """The idempotency key that stands for a run or job, with its owner."""
         self._untold: dict[tuple[str, UUID, Fence], Verdict] = {}
         """Results that count and whose process hasn't been told so: it may have to ask again before it is."""
+        self._takers: dict[tuple[RunId, Fence], Asking] = {}
+        """By whose call each ticket was taken."""
 
     def written(self, table: Table, partition: Key, write: Written, origin: object) -> None:
         """A row that nobody knew is the beginning of something."""
@@ -90,6 +93,14 @@ class Storyteller:
                     self._tell(asking, "work.settle", ([verdict],), [settled], min)
                 elif self._untold.pop(_result(asking, verdict), None) != verdict:
                     self._tell(asking, "work.believed", ("settle", verdict.run_id), None, min)
+        elif asking.verb == "tickets.take":
+            for ticket in answer:
+                if self._takers.get((ticket.run_id, ticket.fence)) is not asking:
+                    self._tell(asking, "tickets.believed", (ticket,), None, min)
+        elif asking.verb == "tickets.start" and None in answer:
+            by, tickets = asking.arguments
+            refused = [ticket for ticket, attempt in zip(tickets, answer, strict=True) if attempt is None]
+            self._tell(asking, "tickets.start", (by, refused), [None] * len(refused), max)
         elif asking.verb == "work.steer" and answer.effect in {Effect.DONE, Effect.FLAGGED}:
             self._tell(asking, "work.obeyed", asking.arguments, answer, min)
 
@@ -118,9 +129,10 @@ class Storyteller:
 
     def _runs_changed(self, asking: Asking, changed: Sequence[Changed]) -> None:
         match asking.verb:
-            case "work.claim":
-                attempts = [attempt_of(after) for _, _, after in changed]
-                self._tell(asking, "work.claim", asking.arguments, Claim(attempts=attempts, next_in=None), max)
+            case "work.claim" | "tickets.start":
+                self._handed_over(asking, [attempt_of(after) for _, _, after in changed])
+            case "tickets.take":
+                self._taken(asking, changed)
             case "work.settle":
                 for identity, before, _ in changed:
                     verdict = _verdict(asking, identity, before)
@@ -136,6 +148,23 @@ class Storyteller:
                 pass
             case _:
                 raise AssertionError(f"{asking.verb} has no business with runs")
+
+    def _taken(self, asking: Asking, changed: Sequence[Changed]) -> None:
+        """At the time from which its grace counts."""
+        _, _, grace = asking.arguments
+        tickets = [ticket_of(after) for _, _, after in changed]
+        self._takers |= {(ticket.run_id, ticket.fence): asking for ticket in tickets}
+        now = instant(_number(changed[0][2], "indexed_at")) - grace
+        self._tell(asking, "tickets.take", asking.arguments, tickets, lambda _: now)
+
+    def _handed_over(self, asking: Asking, attempts: Sequence[Attempt]) -> None:
+        if asking.verb == "work.claim":
+            self._tell(asking, "work.claim", asking.arguments, Claim(attempts=attempts, next_in=None), max)
+            return
+        by, tickets = asking.arguments
+        started = {attempt.run_id for attempt in attempts}
+        named = [ticket for ticket in tickets if ticket.run_id in started]
+        self._tell(asking, "tickets.start", (by, named), attempts, max)
 
     def _steered(self, asking: Asking, identity: UUID, order: Any, before: Row, after: Row) -> None:
         effect = Effect.FLAGGED if before["state"] == State.RUNNING else Effect.DONE

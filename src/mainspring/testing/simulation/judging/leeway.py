@@ -10,6 +10,8 @@ class Leeway:
 
     claims_outlive_sessions: timedelta = timedelta(0)
     """How long after a session's end a claim that had begun before may still hand it runs, which are then rescued."""
+    takers_decide: bool = False
+    """Whether a run is due by the clock of whoever takes its ticket, and not by that of whoever starts it."""
     letters_follow: bool = False
     """Whether a dead letter is crossed out only by the time when its requeue or discard is answered."""
 

@@ -15,7 +15,7 @@ PROPERTIES = {
     "P12": "an idempotency key stands for one job",
     "P13": "overlap policies hold, and a lock has one holder",
     "journal": "a worker notes what it does before it does it, and settles what it had finished before it works again",
-    "tickets": "a message is acknowledged once the store has answered for its ticket, and never before",
+    "tickets": "a run has one ticket per fence, claims leave it its grace, and no message goes before its answer",
     "figures": "totals equal the rows",
     "liveness": "after healing, everything that is due gets done",
     "defect": "nobody fails in a way that it doesn't expect",

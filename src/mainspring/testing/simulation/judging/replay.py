@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
+from datetime import datetime
 
-from mainspring.domain.ids import Fence, JobId, RunId, SessionId, fired_run_id
+from mainspring.domain.ids import JobId, RunId, SessionId, fired_run_id
 from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Settled
 from mainspring.domain.plan import Advance, Skip
@@ -13,6 +14,7 @@ from mainspring.testing.simulation.history import Applied, Event, Handled, Histo
 from mainspring.testing.simulation.judging.job_model import JobModel
 from mainspring.testing.simulation.judging.leeway import NONE, Leeway
 from mainspring.testing.simulation.judging.run_model import RunModel, When
+from mainspring.testing.simulation.judging.tickets import TicketJudge
 from mainspring.testing.simulation.judging.verdict import Violation
 
 
@@ -31,15 +33,16 @@ class Replay:
         self._sessions: dict[SessionId, str] = {}
         """Which process opened each, until it has ended."""
         self._ended_at: dict[SessionId, float] = {}
-        self._asked_for: set[tuple[str, RunId, Fence]] = set()
-        """Who has asked the store to start what."""
+        self._tickets = TicketJudge(self._object)
         self._leeway = leeway
         self._at = 0.0
         self._verbs = {
             "work.add": self._added,
             "work.claim": self._claimed,
+            "tickets.take": self._taken,
+            "tickets.believed": self._tickets.believed,
             "tickets.start": self._started,
-            "broker.acknowledge": self._acknowledged,
+            "broker.acknowledge": self._tickets.acknowledged,
             "work.settle": self._settled,
             "work.steer": self._steered,
             "work.discard": self._discarded,
@@ -88,29 +91,35 @@ class Replay:
             self.requeued.add(run.origin)
 
     def _claimed(self, event: Applied) -> None:
-        self._handed_over(event.answer.attempts, event)
+        self._tickets.claimed(event.answer.attempts, event.now)
+        for attempt in event.answer.attempts:
+            self._handed_over(attempt, event)
+
+    def _taken(self, event: Applied) -> None:
+        self._tickets.taken(event)
+        for ticket in event.answer:
+            model = self.runs.get(ticket.run_id)
+            if model is None:
+                self._object("P1", f"a ticket of unknown run {ticket.run_id} was given out")
+            else:
+                model.taken(event.now, self._object)
 
     def _started(self, event: Applied) -> None:
         _, tickets = event.arguments
-        self._asked_for.update((event.process, ticket.run_id, ticket.fence) for ticket in tickets)
-        self._handed_over([attempt for attempt in event.answer if attempt is not None], event)
+        self._tickets.asked_for(event, tickets)
+        for attempt in event.answer:
+            if attempt is not None:
+                taken_at = self._tickets.taken_at(attempt) if self._leeway.takers_decide else None
+                self._handed_over(attempt, event, taken_at)
 
-    def _acknowledged(self, event: Applied) -> None:
-        [tickets] = event.arguments
-        for ticket in tickets:
-            if (event.process, ticket.run_id, ticket.fence) not in self._asked_for:
-                what = f"the ticket {ticket.run_id.hex[-6:]}/{ticket.fence}"
-                self._object("tickets", f"{what} was acknowledged before the store had answered for it")
-
-    def _handed_over(self, attempts: Sequence[Attempt], event: Applied) -> None:
-        for attempt in attempts:
-            if self._has_ended(attempt.session):
-                self._object("P4", f"session {attempt.session} was handed a run after its end")
-            model = self.runs.get(attempt.run_id)
-            if model is None:
-                self._object("P1", f"unknown run {attempt.run_id} was handed over")
-            else:
-                model.claimed(attempt, event.now, event.at, self._object)
+    def _handed_over(self, attempt: Attempt, event: Applied, taken_at: datetime | None = None) -> None:
+        if self._has_ended(attempt.session):
+            self._object("P4", f"session {attempt.session} was handed a run after its end")
+        model = self.runs.get(attempt.run_id)
+        if model is None:
+            self._object("P1", f"unknown run {attempt.run_id} was handed over")
+        else:
+            model.claimed(attempt, event.now, event.at, self._object, taken_at=taken_at)
 
     def _settled(self, event: Applied) -> None:
         for verdict, answer in zip(event.arguments[0], event.answer, strict=True):

@@ -56,8 +56,20 @@ class RunModel:
         due = now + run.due if isinstance(run.due, timedelta) else run.due
         return cls(name=run.id.hex[-6:], task=run.task, not_before=due, allowed=run.task.retry.max_retries)
 
-    def claimed(self, attempt: Attempt, now: datetime, at: float, object_: Object) -> None:
-        """Somebody was handed the run."""
+    def taken(self, now: datetime, object_: Object) -> None:
+        """Somebody was given a ticket of the run."""
+        what = f"a ticket of {self.name} was given out"
+        if self.state is not State.WAITING:
+            object_("tickets", f"{what} although it didn't wait")
+        if self.not_before is not None and now < self.not_before:
+            object_("P7", f"{what} at {now}, before {self.not_before}")
+        if self.held:
+            object_("P8", f"{what} while it was held")
+
+    def claimed(
+        self, attempt: Attempt, now: datetime, at: float, object_: Object, *, taken_at: datetime | None = None
+    ) -> None:
+        """Somebody was handed the run; if by a ticket, that may have been given out by a clock that was ahead."""
         what = f"{self.name} was handed over as {attempt.fence}"
         if self.state.terminal:
             object_("P6", f"{what} after it had ended as {self.state.name}")
@@ -65,7 +77,7 @@ class RunModel:
             object_("P4", f"{what} while session {self.session} held it as {self.fence}")
         if attempt.fence <= self.fence:
             object_("P5", f"{what} after {self.fence}")
-        if self.not_before is not None and now < self.not_before:
+        if self.not_before is not None and max(now, taken_at or now) < self.not_before:
             object_("P7", f"{what} at {now}, before {self.not_before}")
         if self.held:
             object_("P8", f"{what} while it was held")
