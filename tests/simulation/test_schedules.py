@@ -15,7 +15,12 @@ MORE = 100
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("store", "at_least", "seconds"),
-    [(Store.SQLITE, 500, 15.0), (Store.BROKER, 100, 0.0), (Store.CASSANDRA, 500, 0.0)],
+    [
+        (Store.SQLITE, 500, 15.0),
+        (Store.BROKER, 100, 0.0),
+        (Store.CASSANDRA, 500, 0.0),
+        (Store.CASSANDRA_BROKER, 100, 0.0),
+    ],
 )
 def test_every_property_holds_under_as_many_schedules_as_the_time_allows(
     store: Store, at_least: int, seconds: float
@@ -37,9 +42,10 @@ def test_every_property_holds_on_cassandra_under_twenty_thousand_schedules() -> 
 
 
 @pytest.mark.chaos
-def test_every_property_holds_with_a_broker_under_ten_thousand_schedules() -> None:
-    failed = _failures(range(1, 10_001), Store.BROKER)
-    assert not failed, _report(failed, Store.BROKER)
+@pytest.mark.parametrize("store", [Store.BROKER, Store.CASSANDRA_BROKER])
+def test_every_property_holds_with_a_broker_under_ten_thousand_schedules(store: Store) -> None:
+    failed = _failures(range(1, 10_001), store)
+    assert not failed, _report(failed, store)
 
 
 def _failures(seeds: range, store: Store) -> list[Outcome]:

@@ -1,7 +1,4 @@
-"""Handing runs over by way of a broker: taking tickets for publication, and starting what a ticket names.
-
-A store that can't do this has no such port, and its runs are claimed.
-"""
+"""Handing runs over by way of a broker: taking tickets for publication, and starting what a ticket names."""
 
 from collections.abc import Sequence
 from datetime import timedelta

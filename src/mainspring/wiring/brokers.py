@@ -20,7 +20,6 @@ from mainspring.ports.time import Clock, Random
 from mainspring.services.publishing import Publisher
 from mainspring.wiring.kinds import DIRECT
 from mainspring.wiring.measuring import MeasuredBroker
-from mainspring.wiring.setting import PREFIX
 from mainspring.wiring.settings import Settings
 from mainspring.wiring.switchboard import Exchange, Switchboard
 from mainspring.worker.settings import Carrier
@@ -62,7 +61,7 @@ SCHEMES: Final[Mapping[str, Scheme]] = MappingProxyType({"redis": _REDIS, "redis
 
 async def chosen_carrier(
     settings: Settings,
-    tickets: Tickets | None,
+    tickets: Tickets,
     measurements: Measurements,
     *,
     clock: Clock,
@@ -72,11 +71,6 @@ async def chosen_carrier(
     """How work comes to workers; None if they only claim it."""
     if settings.work == DIRECT:
         return None
-    if tickets is None:
-        raise ConfigurationError(
-            f"{_origin(settings)} names a broker, but runs of {settings.shown_store} can only be claimed: "
-            f"leave that to the store by {PREFIX}WORK={DIRECT}"
-        )
     with _adapter(settings) as scheme:
         broker = await scheme.open(settings.work, clock, random, closing)
     return Carrier(broker=MeasuredBroker(broker, measurements), tickets=tickets)

@@ -275,7 +275,7 @@ class MeasuredStore:
     changes: Changes
     transactions: Transactions | None
     checkup: Checkup | None
-    tickets: Tickets | None
+    tickets: Tickets
     heartbeat: Callable[[], AbstractAsyncContextManager[Sessions]] | None
     shards: int
     schema: int
@@ -299,7 +299,7 @@ class MeasuredStore:
             changes=store.changes,
             transactions=store.transactions,
             checkup=store.checkup,
-            tickets=None if store.tickets is None else MeasuredTickets(store.tickets, stopwatch),
+            tickets=MeasuredTickets(store.tickets, stopwatch),
             heartbeat=store.heartbeat,
             shards=store.shards,
             schema=store.schema,

@@ -59,14 +59,11 @@ class Store(Protocol):
     @property
     def changes(self) -> Changes: ...  # noqa: D102
     @property
+    def tickets(self) -> Tickets: ...  # noqa: D102
+    @property
     def transactions(self) -> Transactions | None: ...  # noqa: D102
     @property
     def checkup(self) -> Checkup | None: ...  # noqa: D102
-
-    @property
-    def tickets(self) -> Tickets | None:
-        """For work by way of a broker; None if runs can only be claimed."""
-        ...
 
     @property
     def heartbeat(self) -> Callable[[], AbstractAsyncContextManager[Sessions]] | None:

@@ -20,7 +20,7 @@ from mainspring.domain.task import Task
 from mainspring.wiring.stores import Store
 from servers.valkey import ValkeyServer
 from tests.scenarios.kill.watching import diary, until, until_all_ended, until_noted
-from tests.scenarios.serve.processes import PLAIN, WITHOUT_POLLS, Place, Running, embedded, mainspring, stored
+from tests.scenarios.serve.processes import PLAIN, WITHOUT_POLLS, Place, Running, mainspring, stored
 
 RUNS = 400
 # What is lost with a message costs a grace: here it is shorter, so that a test needn't wait for long.
@@ -41,12 +41,10 @@ MeasuredTickets.start = die
 """
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    shutil.copy(Path(__file__).with_name("diary.py"), tmp_path / "diary.py")
-    if request.param == "sqlite":
-        return embedded(tmp_path)
-    return Place(tmp_path, request.getfixturevalue("postgres_url"))
+@pytest.fixture
+def place(place: Place) -> Place:
+    shutil.copy(Path(__file__).with_name("diary.py"), place.folder / "diary.py")
+    return place
 
 
 @pytest.fixture

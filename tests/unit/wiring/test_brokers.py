@@ -2,7 +2,6 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 from unittest.mock import AsyncMock, Mock
 
 import pytest
@@ -30,16 +29,16 @@ TOPIC = lane_topic(DEFAULT_LANE)
 LONG = timedelta(seconds=30)
 
 
-async def chosen(settings: Settings, tickets: Any = None) -> Carrier | None:
+async def chosen(settings: Settings) -> Carrier | None:
     async with AsyncExitStack() as closing:
         return await chosen_carrier(
-            settings, tickets, Measurements(), clock=SystemClock(), random=SystemRandom(), closing=closing
+            settings, Mock(), Measurements(), clock=SystemClock(), random=SystemRandom(), closing=closing
         )
 
 
 async def test_by_default_work_is_claimed() -> None:
     assert Settings().work == DIRECT
-    assert await chosen(Settings(), Mock()) is None
+    assert await chosen(Settings()) is None
     assert await examine_broker(Settings()) == ()
 
 
@@ -65,27 +64,16 @@ def test_a_password_is_never_shown() -> None:
     assert settings.by_store_alone().work == DIRECT
 
 
-async def test_a_store_whose_runs_can_only_be_claimed_is_told_so_in_one_sentence() -> None:
-    settings = read_settings(
-        flags={},
-        environment={"MAINSPRING_WORK": "redis://host", "MAINSPRING_STORE": "cassandra://user:secret@host/keyspace"},
-    )
-    sentence = r"^MAINSPRING_WORK names a broker, but .* MAINSPRING_WORK=direct$"
-    with pytest.raises(ConfigurationError, match=sentence) as refusal:
-        await chosen(settings)
-    assert "secret" not in str(refusal.value)
-
-
 async def test_a_missing_driver_is_answered_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     without = replace(SCHEMES["redis"], open=AsyncMock(side_effect=ModuleNotFoundError(name="redis")))
     monkeypatch.setattr(brokers, "SCHEMES", {"redis": without})
     settings = read_settings(flags={"work": "redis://host"}, environment={})
     with pytest.raises(ConfigurationError, match=r"--work .* pip install 'mainspring\[redis\]'"):
-        await chosen(settings, Mock())
+        await chosen(settings)
 
 
 async def test_a_broker_that_is_not_there_keeps_nobody_from_starting() -> None:
-    carrier = await chosen(Settings(work=f"redis://127.0.0.1:{free_port()}/0"), Mock())
+    carrier = await chosen(Settings(work=f"redis://127.0.0.1:{free_port()}/0"))
     assert carrier is not None
     assert not carrier.broker.connection.up
 
@@ -120,7 +108,7 @@ async def test_what_is_to_be_published_is_not_told_of_by_the_store_before() -> N
 
 
 async def test_how_it_stands_with_the_broker_is_told_to_whoever_asks(redis_url: str) -> None:
-    up, away = [await chosen(Settings(work=url), Mock()) for url in (redis_url, f"redis://127.0.0.1:{free_port()}/0")]
+    up, away = [await chosen(Settings(work=url)) for url in (redis_url, f"redis://127.0.0.1:{free_port()}/0")]
     assert up is not None
     assert away is not None
     known = work_pipe(up.broker)

@@ -31,6 +31,8 @@ class Entry:
     fence: int
     priority: int
     since: int
+    ticketed: bool = False
+    """Whether it is where a run is found when the grace of its ticket has ended."""
 
     @property
     def key(self) -> Key:

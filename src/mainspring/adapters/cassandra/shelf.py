@@ -116,12 +116,12 @@ class Shelf:
         looked_at, upcoming = self._upcoming
         if looked_at == now and minute == slot_of(now) and (left := self._left(upcoming)):
             return left[:most]
-        span = Span(after=(now,))
-        while page := self._entries(await self._context.rows.slice(DUE, self._partition(minute), span, limit=most)):
+        span, size = Span(after=(now,)), most
+        while page := self._entries(await self._context.rows.slice(DUE, self._partition(minute), span, limit=size)):
             left = self._left(page)
-            if left or len(page) < most:
-                return left
-            span = Span(after=page[-1].key)
+            if left or len(page) < size:
+                return left[:most]
+            span, size = Span(after=page[-1].key), min(4 * size, _PAGE)
         return ()
 
     async def remove(self, entry: Entry) -> None:
@@ -193,6 +193,7 @@ class Shelf:
                 row["fence"],
                 row["priority"],
                 row["since"],
+                bool(row["ticketed"]),
             )
             for row in rows
         ]

@@ -8,6 +8,7 @@ from mainspring.adapters.cassandra.audit import CassandraAudit
 from mainspring.adapters.cassandra.blobs import CassandraBlobs
 from mainspring.adapters.cassandra.changes import CassandraChanges
 from mainspring.adapters.cassandra.checkup import CassandraCheckup
+from mainspring.adapters.cassandra.claim import Claims
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.cql import CqlRows
 from mainspring.adapters.cassandra.driver import Driver
@@ -42,8 +43,9 @@ class CassandraStore:
         self.timetable = CassandraTimetable(context)
         self.audit = CassandraAudit(context)
         intents = Intents(context)
-        self.work = CassandraWork(context, self.audit, intents)
-        self.tickets = CassandraTickets(context, intents)
+        claims = Claims(context, intents)
+        self.work = CassandraWork(context, self.audit, intents, claims)
+        self.tickets = CassandraTickets(context, intents, claims.waits)
         self.sessions = CassandraSessions(context)
         self.locks = CassandraLocks(context)
         self.views = CassandraViews(context)

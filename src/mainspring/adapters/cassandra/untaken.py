@@ -16,7 +16,7 @@ class Untaken(Shelf):
 
     def _entries(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Entry]:
         entries = super()._entries(rows)
-        self.drop(entry for entry, row in zip(entries, rows, strict=True) if row["ticketed"])
+        self.drop(entry for entry in entries if entry.ticketed)
         return entries
 
     async def _take_away(self, minutes: Sequence[int], littered: Collection[int], to: int, now: int) -> None:

@@ -11,8 +11,8 @@ from mainspring.adapters.cassandra.runs import read
 from mainspring.adapters.cassandra.shelf import Shelf
 from mainspring.domain.ids import Lane
 
-_SAMPLE = 4
-"""Entries of each shelf that are looked at together."""
+_SAMPLE, _LARGEST_SAMPLE = 4, 256
+"""Entries of each shelf that are looked at together, at first and after many that led nowhere."""
 _MOST_MINUTES = 8
 """Minutes full of entries that lead nowhere, after which the next one's beginning is told."""
 _SOON, _LATER = 0.25, 5.0
@@ -55,8 +55,9 @@ class Waits:
 
     async def _read(self, lane: Lane, minute: int, shards: Sequence[int], now: int) -> int | None:
         shelves = [self._shelf(lane, shard) for shard in shards]
+        sample = _SAMPLE
         while True:
-            pages = await asyncio.gather(*(shelf.next_after(minute, now, _SAMPLE) for shelf in shelves))
+            pages = await asyncio.gather(*(shelf.next_after(minute, now, sample) for shelf in shelves))
             entries = sorted((entry for page in pages for entry in page), key=lambda entry: entry.wake_at)
             if not entries:
                 return None
@@ -64,8 +65,14 @@ class Waits:
             for entry in entries:
                 if lead(entry, rows.get(entry.id), now) is not Lead.NOWHERE:
                     return max(entry.wake_at, entry.since)
-            await self._remove(entries)
+            await self._pass_over(entries)
+            sample = min(4 * sample, _LARGEST_SAMPLE)
 
-    async def _remove(self, entries: Sequence[Entry]) -> None:
+    async def _pass_over(self, entries: Sequence[Entry]) -> None:
+        """Most tickets start their runs at once: what they leave behind goes with its minute, not one by one."""
         for entry in entries:
-            await self._shelf(entry.lane, entry.shard).remove(entry)
+            shelf = self._shelf(entry.lane, entry.shard)
+            if entry.ticketed:
+                shelf.drop([entry])
+            else:
+                await shelf.remove(entry)

@@ -21,11 +21,11 @@ from mainspring.ports.work import Added, Claim, Note, Order, Steered
 class CassandraWork:
     """The `Work` port. It remembers what it handed over, how far it has read, and nothing that anybody relies on."""
 
-    def __init__(self, context: Context, audit: Audit, intents: Intents) -> None:
+    def __init__(self, context: Context, audit: Audit, intents: Intents, claims: Claims) -> None:
         self._context = context
         self._audit = audit
         self._intents = intents
-        self._claims = Claims(context, intents)
+        self._claims = claims
 
     async def add(
         self,
