@@ -7,7 +7,7 @@ written first. Whoever dies in between leaves an entry too many, or a run whose 
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from itertools import chain
 from uuid import UUID
@@ -50,7 +50,8 @@ class Takes:
         taken: list[Ticket] = []
         try:
             for lane, open_ in zip(asked, minutes, strict=True):
-                await self._take_from(lane, open_, taken, limit, grace)
+                if len(taken) < limit:
+                    await self._take_from(lane, open_, taken, limit, grace)
         except StoreUnavailable:
             if not taken:
                 raise
@@ -92,7 +93,9 @@ class Takes:
         marked = await self._decide(untaken, marks)
         won = {identity(row, "id") for each in marked for row in each.won}
         taken += [ticket_of(row) for run_id, row in untaken.items() if run_id in won]
-        self._drop(chosen, won.union(*(each.lost for each in marked)))
+        over = won.union(*(each.lost for each in marked))
+        # Not what lies ahead of the rows: the next entry of a run may count already.
+        self._drop(entry for entry in chosen if entry.id in over and entry.fence == untaken[entry.id]["fence"])
         failures = [each.failure for each in marked if each.failure is not None]
         if failures:
             raise failures[0]
@@ -104,7 +107,7 @@ class Takes:
             row = rows.get(entry.id)
             leads = lead(entry, row, now)
             if leads is Lead.NOWHERE or (row is not None and row["ticket"] == entry.fence):
-                self._drop([entry], {entry.id})
+                self._drop([entry])
             elif leads is Lead.READY and row is not None and _awake(row, now):
                 untaken[entry.id] = row
         return untaken
@@ -119,10 +122,9 @@ class Takes:
 
         return await abreast(mark, [*homes])
 
-    def _drop(self, entries: Sequence[Entry], runs: Collection[UUID]) -> None:
+    def _drop(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
-            if entry.id in runs:
-                self._shelf(entry.lane, entry.shard).drop([entry])
+            self._shelf(entry.lane, entry.shard).drop([entry])
 
     def _shelf(self, lane: Lane, shard: int) -> Untaken:
         if (lane, shard) not in self._shelves:

@@ -14,6 +14,9 @@ from mainspring.domain.ids import Lane
 from mainspring.domain.outcome import Settled, Verdict
 from mainspring.domain.run import Origin, State
 
+_ALWAYS = frozenset({"state", "indexed_at"})
+"""Written although they are as they were known to be: of a run that was lost and waits, a ticket may have moved one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -37,7 +40,7 @@ def plan(verdict: Verdict, row: Row | None, now: int) -> Plan | Settled:
         expected["cancel"] = row["cancel"]
     if verdict.session is not None:
         expected["session"] = verdict.session
-    values = {name: value for name, value in after.items() if name == "state" or row.get(name) != value}
+    values = {name: value for name, value in after.items() if name in _ALWAYS or row.get(name) != value}
     changed = {**row, **after}
     change = Change(key=(row["id"],), values=values, expected=expected)
     return Plan(change, _entries(changed, now), _noted(verdict, row, changed))
