@@ -19,7 +19,7 @@ MORE = 100
         (Store.SQLITE, 500, 15.0),
         (Store.BROKER, 100, 0.0),
         (Store.CASSANDRA, 500, 0.0),
-        (Store.CASSANDRA_BROKER, 100, 0.0),
+        (Store.CASSANDRA_BROKER, 50, 0.0),
     ],
 )
 def test_every_property_holds_under_as_many_schedules_as_the_time_allows(
