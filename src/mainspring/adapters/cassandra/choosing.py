@@ -1,8 +1,10 @@
 """Which entries a claim tries first: lanes in turn, within a lane by priority, then by how long each has waited."""
 
-from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
+from itertools import islice
+from operator import attrgetter
 
 from mainspring.adapters.cassandra.due import Entry
 from mainspring.adapters.cassandra.layout import span_of
@@ -25,29 +27,38 @@ class Queues:
         by_lane: dict[Lane, list[Entry]] = {lane: [] for lane in lanes}
         for entry in entries:
             by_lane[entry.lane].append(entry)
-        self._queues = [deque(_ordered(waiting, limit)) for waiting in by_lane.values()]
+        self._queues = [_ordered(waiting, limit) for waiting in by_lane.values()]
 
     def take(self, most: int) -> Sequence[Entry]:
         """The next best; nothing once all were given."""
         taken: list[Entry] = []
-        while len(taken) < most and any(self._queues):
-            for queue in self._queues:
-                if queue and len(taken) < most:
-                    taken.append(queue.popleft())
+        while self._queues and len(taken) < most:
+            if len(self._queues) == 1:
+                taken += islice(self._queues[0], most - len(taken))
+                break
+            for queue in [*self._queues]:
+                entry = next(queue, None)
+                if entry is None:
+                    self._queues.remove(queue)
+                else:
+                    taken.append(entry)
+                if len(taken) == most:
+                    break
         return taken
 
 
-def _ordered(entries: Sequence[Entry], limit: int) -> Sequence[Entry]:
-    ranked = sorted(entries, key=lambda entry: entry.rank)
+def _ordered(entries: Sequence[Entry], limit: int) -> Iterator[Entry]:
+    ranked = sorted(entries, key=attrgetter("rank"))
     if limit == 1 or len(entries) < limit * _PLENTY:
-        return ranked
+        yield from ranked
+        return
     alike = None if limit >= _LARGE else span_of(_ALIKE)
-    counts = Counter[tuple[int, int, int]]()
-    places: list[tuple[int, int, int, int, Entry]] = []
-    order: dict[tuple[int, int, int], int] = {}
+    # The best comes first, and with it its equals and its shard.
+    equals: defaultdict[tuple[int, int], defaultdict[int, list[Entry]]] = defaultdict(lambda: defaultdict(list))
     for entry in ranked:
         age = 0 if alike is None else entry.since // alike
-        group = entry.priority, age, entry.shard
-        places.append((-entry.priority, age, counts[group] // _BATCH, order.setdefault(group, len(order)), entry))
-        counts[group] += 1
-    return [entry for *_, entry in sorted(places, key=lambda place: place[:4])]
+        equals[entry.priority, age][entry.shard].append(entry)
+    for shards in equals.values():
+        for start in range(0, max(map(len, shards.values())), _BATCH):
+            for waiting in shards.values():
+                yield from waiting[start : start + _BATCH]

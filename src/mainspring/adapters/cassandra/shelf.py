@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Any
 
 from mainspring.adapters.cassandra.context import Context
-from mainspring.adapters.cassandra.due import Entry
+from mainspring.adapters.cassandra.due import Entry, Mark
 from mainspring.adapters.cassandra.layout import TRAIL, slot_of, slot_start, span_of
 from mainspring.adapters.cassandra.rows import ALL, Key, Span, only
 from mainspring.adapters.cassandra.tables import DUE, DUE_SLOT
@@ -40,7 +40,7 @@ class Shelf:
         self._cleared_at = 0
         self._front: Key | None = None
         """Everything up to here is gone, but for what was written late."""
-        self._gone: set[Key] = set()
+        self._gone: set[Mark] = set()
         self._upcoming: tuple[int, Sequence[Entry]] = (0, ())
         self._stock: Sequence[Entry] = ()
         self._stocked_at = 0.0
@@ -51,12 +51,12 @@ class Shelf:
 
     def drop(self, entries: Iterable[Entry]) -> None:
         """Pass over these from now on."""
-        self._gone.update(entry.key for entry in entries)
+        self._gone.update([entry.mark for entry in entries])
 
     async def look(self, minutes: Sequence[int], now: int, want: int) -> Sequence[Entry]:
         """The entries that have woken and aren't gone, the oldest first; of many, about as many as are wanted."""
         moment = self._context.clock.monotonic()
-        left = [entry for entry in self._stock if entry.key not in self._gone]
+        left = self._left(self._stock)
         recent = moment - self._stocked_at < _STOCK_LASTS
         if left and self.more and (recent or len(left) >= want):
             return left
@@ -76,8 +76,8 @@ class Shelf:
         async with aclosing(self._pages(minutes, begin, size)) as pages:
             async for page in pages:
                 woken = [entry for entry in page if entry.wake_at <= now]
-                left = [entry for entry in woken if entry.key not in self._gone]
-                gone = list(takewhile(lambda entry: entry.key in self._gone, woken)) if passing else []
+                left = self._left(woken)
+                gone = list(takewhile(self._is_gone, woken)) if passing else []
                 self._front = gone[-1].key if gone else self._front
                 passing = passing and not left
                 fresh += left
@@ -90,7 +90,7 @@ class Shelf:
 
     def _pass(self) -> None:
         """Move the front over what was read ahead and is gone by now, so that it isn't read again."""
-        gone = list(takewhile(lambda entry: entry.key in self._gone, self._stock))
+        gone = list(takewhile(self._is_gone, self._stock))
         if gone:
             self._front = gone[-1].key
         self._stock = ()
@@ -133,7 +133,11 @@ class Shelf:
         await self._context.rows.delete_range(DUE, self._partition(slot_of(entry.wake_at)), only(entry.key))
 
     def _left(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        return [entry for entry in entries if entry.key not in self._gone]
+        gone = self._gone
+        return [entry for entry in entries if entry.mark not in gone]
+
+    def _is_gone(self, entry: Entry) -> bool:
+        return entry.mark in self._gone
 
     async def clear(self, minutes: Sequence[int], now: int, known_until: int | None) -> None:
         """Remove what is gone and old enough, and the minutes that are over; now and then.
@@ -148,13 +152,13 @@ class Shelf:
         self._cleared_at = now
         over = [minute for minute in minutes if slot_start(minute) <= edge]
         to = await self._first_left(over, edge)
-        littered = {slot_of(_wake(key)) for key in self._gone if _wake(key) < to}
+        littered = {slot_of(wake_at) for wake_at, _, _ in self._gone if wake_at < to}
         await self._take_away(over, littered, to, now)
         if to < edge:
             # What was found is looked at next, though others behind it are gone.
             self._front, self._stock = None, ()
         self._cleared_to = to
-        self._gone = {key for key in self._gone if _wake(key) >= to}
+        self._gone = {mark for mark in self._gone if mark[0] >= to}
 
     async def _take_away(self, minutes: Sequence[int], littered: Collection[int], to: int, now: int) -> None:
         """Remove what lies before *to*."""
@@ -173,7 +177,7 @@ class Shelf:
                 for entry in page:
                     if entry.wake_at >= edge:
                         return edge
-                    if entry.key not in self._gone:
+                    if entry.mark not in self._gone:
                         return entry.wake_at
                 count += 1
                 if count == _MOST_PAGES:
