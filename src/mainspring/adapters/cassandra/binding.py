@@ -4,11 +4,11 @@ The driver would come to the same bytes, and takes longer for them than for all 
 """
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from cassandra.query import BoundStatement
+from cassandra.query import BatchStatement, BatchType, BoundStatement
 
 from mainspring.adapters.cassandra.rows import Value
 from mainspring.adapters.cassandra.table import Kind, Table
@@ -28,14 +28,34 @@ TIMESTAMP = ""
 """Stands for a timestamp among names of columns."""
 
 
-def bound(prepared: Any, table: Table, columns: tuple[str, ...], values: Sequence[Value]) -> BoundStatement:
-    """The statement with *values* for its markers, which stand for *columns* one after the other."""
-    statement = BoundStatement(prepared)
-    statement.values = [
+Bound = tuple[Any, Sequence[bytes | None]]
+"""A prepared statement with the values for its markers."""
+
+
+def batch_of(statements: Sequence[Bound]) -> BatchStatement:
+    """An unlogged batch within one partition: where the first goes, all go, and the driver need ask only it."""
+    batch = BatchStatement(batch_type=BatchType.UNLOGGED)
+    first, *others = statements
+    batch.add(bound(first))
+    for prepared, values in others:
+        batch._add_statement_and_params(True, prepared.query_id, values)  # noqa: SLF001 - what `add` ends with
+    return batch
+
+
+def bound(statement: Bound) -> BoundStatement:
+    """One that goes alone."""
+    prepared, values = statement
+    alone = BoundStatement(prepared)
+    alone.values = values
+    return alone
+
+
+def serialized(table: Table, columns: tuple[str, ...], values: Iterable[Value]) -> Sequence[bytes | None]:
+    """*values* as the protocol sends them, for markers that stand for *columns* one after the other."""
+    return [
         None if value is None else serialize(value)
         for serialize, value in zip(_serializers(table, columns), values, strict=True)
     ]
-    return statement
 
 
 @cache

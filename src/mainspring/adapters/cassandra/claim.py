@@ -5,11 +5,11 @@ Each worker begins with shards of its own, where nobody else competes, and goes 
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain
-from uuid import UUID
 
 from mainspring.adapters.cassandra.choosing import Queues
 from mainspring.adapters.cassandra.context import Context
@@ -18,7 +18,7 @@ from mainspring.adapters.cassandra.hand_over import Holder
 from mainspring.adapters.cassandra.intents import Intents
 from mainspring.adapters.cassandra.layout import slot_of
 from mainspring.adapters.cassandra.ledger import Noted
-from mainspring.adapters.cassandra.records import attempt_of
+from mainspring.adapters.cassandra.records import attempt_of, origin_of
 from mainspring.adapters.cassandra.rows import MOST_CHANGES, Row
 from mainspring.adapters.cassandra.runs import read
 from mainspring.adapters.cassandra.seize import seize
@@ -28,7 +28,7 @@ from mainspring.adapters.cassandra.shelf import Shelf
 from mainspring.adapters.cassandra.values import identity, number, text
 from mainspring.adapters.cassandra.waits import Waits
 from mainspring.domain.ids import Lane, SessionId
-from mainspring.domain.run import Attempt, Origin, State
+from mainspring.domain.run import Attempt, State
 from mainspring.errors import SessionLost, StoreUnavailable
 from mainspring.ports.work import Claim
 
@@ -148,14 +148,14 @@ class Claims:
         if wanted <= 0 or not shelves:
             return
         ahead = max(_LEAST, _AHEAD * wanted // len(shelves), min(wanted, MOST_CHANGES))
-        known: dict[UUID, Row] = {}
+        known: dict[int, Row] = {}
         found = await asyncio.gather(*(self._look(claimer, shelf, ahead, known) for shelf in shelves))
         queues = Queues(chain.from_iterable(found), [*claimer.minutes], wanted)
         while chosen := queues.take(limit - len(attempts)):
             attempts += await self._seize(claimer, chosen, known)
         await asyncio.gather(*(self._clear(claimer, shelf) for shelf in shelves))
 
-    async def _look(self, claimer: _Claimer, shelf: Shelf, want: int, known: dict[UUID, Row]) -> Sequence[Entry]:
+    async def _look(self, claimer: _Claimer, shelf: Shelf, want: int, known: dict[int, Row]) -> Sequence[Entry]:
         """Candidates from *shelf*; where others take from it, too, the first are looked up before they are chosen."""
         until = claimer.minutes[shelf.lane].until(shelf.shard, claimer.here)
         for _ in range(_MOST_LOOKS):
@@ -170,10 +170,11 @@ class Claims:
             want = MOST_CHANGES
         return ()
 
-    async def _gone(self, claimer: _Claimer, entries: Sequence[Entry], known: dict[UUID, Row]) -> Collection[Entry]:
+    async def _gone(self, claimer: _Claimer, entries: Sequence[Entry], known: dict[int, Row]) -> Collection[Entry]:
         """Those of *entries* that lead nowhere; the rows of all of them are *known* then."""
-        known |= await read(self._context, [entry.id for entry in entries if entry.id not in known])
-        gone = {entry for entry in entries if lead(entry, known.get(entry.id), claimer.now) is Lead.NOWHERE}
+        unread = [entry.id for entry in entries if entry.id.int not in known]
+        known |= {run_id.int: row for run_id, row in (await read(self._context, unread)).items()}
+        gone = {entry for entry in entries if lead(entry, known.get(entry.id.int), claimer.now) is Lead.NOWHERE}
         claimer.advanced = claimer.advanced or bool(gone)
         return gone
 
@@ -181,21 +182,24 @@ class Claims:
         minutes = claimer.minutes[shelf.lane]
         await shelf.clear(minutes.until(shelf.shard, claimer.here), claimer.now, minutes.known_until)
 
-    async def _seize(self, claimer: _Claimer, chosen: Sequence[Entry], known: Mapping[UUID, Row]) -> Sequence[Attempt]:
+    async def _seize(self, claimer: _Claimer, chosen: Sequence[Entry], known: Mapping[int, Row]) -> Sequence[Attempt]:
         """Hand over those of *chosen* that lead to a run that waits."""
         seized = await seize(self._context, self._intents, claimer.holder, chosen, known)
-        self._drop(seized.gone, {identity(row, "id") for row in seized.won})
+        self._drop(seized.gone, {identity(row, "id").int for row in seized.won})
         claimer.advanced = claimer.advanced or bool(seized.gone)
         self._context.ledger.note_soon([noted(row) for row in seized.won])
         if seized.failure is not None and not seized.won:
             raise seized.failure
         return [attempt_of(row) for row in seized.won]
 
-    def _drop(self, entries: Sequence[Entry], won: Collection[UUID]) -> None:
+    def _drop(self, entries: Sequence[Entry], won: Collection[int]) -> None:
+        gone: defaultdict[tuple[Lane, int], list[Entry]] = defaultdict(list)
         for entry in entries:
-            shelf = self.shelf(entry.lane, entry.shard)
-            shelf.drop([entry])
-            shelf.doubtful = shelf.doubtful or entry.id not in won
+            gone[entry.lane, entry.shard].append(entry)
+        for (lane, shard), dropped in gone.items():
+            shelf = self.shelf(lane, shard)
+            shelf.drop(dropped)
+            shelf.doubtful = shelf.doubtful or any(entry.id.int not in won for entry in dropped)
 
     async def _next_in(self, claimer: _Claimer) -> timedelta | None:
         waits = await asyncio.gather(
@@ -230,7 +234,7 @@ def noted(row: Row) -> Noted:
         fence=number(row, "fence"),
         state=int(State.RUNNING),
         lane=Lane(text(row, "lane")),
-        kind=Origin(number(row, "kind")),
+        kind=origin_of(row),
         started=1,
         running=1,
         wait=timedelta(microseconds=number(row, "started_at") - number(row, "wake_at")),

@@ -2,13 +2,12 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
-from cassandra.query import BatchStatement, BatchType
-
-from mainspring.adapters.cassandra.binding import TIMESTAMP, bound
+from mainspring.adapters.cassandra.binding import TIMESTAMP, Bound, batch_of, bound, serialized
 from mainspring.adapters.cassandra.driver import Answer, Bridge, Driver, Manner
-from mainspring.adapters.cassandra.rows import ALL, MOST_BYTES, MOST_CHANGES, Change, Key, Put, Row, Span, Value
+from mainspring.adapters.cassandra.rows import ALL, MOST_BYTES, MOST_CHANGES, Change, Key, Put, Row, Span
 from mainspring.adapters.cassandra.statements import among, delete, insert, restricted, select, update
 from mainspring.adapters.cassandra.table import Table
 
@@ -58,12 +57,15 @@ class CqlRows:
 
     async def cas_batch(self, table: Table, partition: Key, changes: Sequence[Change]) -> Sequence[Row] | None:
         """As `Rows.cas_batch`. Sent as a batch even when it is one row: only a batch's answer names its rows."""
-        batch = BatchStatement(batch_type=BatchType.UNLOGGED)
+        statements: list[Bound] = []
         for change in changes:
-            text, columns, values = _conditional(self._keyspace, table, partition, change)
-            batch.add(bound(await self._bridge.prepared(text), table, columns, values))
+            written = tuple(change.values)
+            compared = None if change.expected is None else tuple(change.expected)
+            text, columns = _conditional(self._keyspace, table, written, compared)
+            values = serialized(table, columns, _values(partition, change))
+            statements.append((await self._bridge.prepared(text), values))
         async with self._room:
-            answer = await self._bridge.run(batch, Manner.DECIDING)
+            answer = await self._bridge.run(batch_of(statements), Manner.DECIDING)
         return None if answer[0][APPLIED] else _existing(table, answer)
 
     async def delete_range(self, table: Table, partition: Key, span: Span = ALL, *, until: int | None = None) -> None:
@@ -79,29 +81,23 @@ class CqlRows:
             return await self._bridge.run(statement.bind(values), manner)
 
     async def _write(self, puts: Sequence[Put]) -> None:
-        statements = []
+        statements: list[Bound] = []
         for put in puts:
-            columns = tuple(name for name, value in put.row.items() if value is not None)
+            columns = tuple([name for name, value in put.row.items() if value is not None])
             prepared = await self._repeatable(insert(self._keyspace, put.table, columns, stamped=put.original))
             values = [put.row[name] for name in columns]
             if put.original:
                 columns, values = (*columns, TIMESTAMP), [*values, ORIGINAL]
-            statements.append(bound(prepared, put.table, columns, values))
+            statements.append((prepared, serialized(put.table, columns, values)))
+        statement = bound(statements[0]) if len(statements) == 1 else batch_of(statements)
+        statement.is_idempotent = True
         async with self._room:
-            await self._bridge.run(statements[0] if len(statements) == 1 else _together(statements))
+            await self._bridge.run(statement)
 
     async def _repeatable(self, text: str) -> Any:
         statement = await self._bridge.prepared(text)
         statement.is_idempotent = True
         return statement
-
-
-def _together(statements: Sequence[Any]) -> BatchStatement:
-    batch = BatchStatement(batch_type=BatchType.UNLOGGED)
-    batch.is_idempotent = True
-    for statement in statements:
-        batch.add(statement)
-    return batch
 
 
 def _batches(puts: Sequence[Put]) -> Iterator[Sequence[Put]]:
@@ -126,18 +122,26 @@ def _size(row: Row) -> int:
     return sum(len(value) if isinstance(value, bytes | str) else 16 for value in row.values() if value is not None)
 
 
+@cache
 def _conditional(
-    keyspace: str, table: Table, partition: Key, change: Change
-) -> tuple[str, tuple[str, ...], Sequence[Value]]:
-    """The statement, and the columns and values for its markers."""
-    names, keys = (*table.partition, *table.clustering), (*partition, *change.key)
-    if change.expected is None:
-        columns = (*names, *change.values)
-        return insert(keyspace, table, columns, absent=True), columns, (*keys, *change.values.values())
+    keyspace: str, table: Table, written: tuple[str, ...], compared: tuple[str, ...] | None
+) -> tuple[str, tuple[str, ...]]:
+    """The statement of a change, and the columns that its markers stand for."""
+    keys = (*table.partition, *table.clustering)
+    if compared is None:
+        columns = (*keys, *written)
+        return insert(keyspace, table, columns, absent=True), columns
     # CQL can't compare without writing: what is only compared is written as it was found.
+    written = written or compared
+    return update(keyspace, table, written, compared), (*written, *keys, *compared)
+
+
+def _values(partition: Key, change: Change) -> Key:
+    """The values for the markers of a change."""
+    if change.expected is None:
+        return (*partition, *change.key, *change.values.values())
     values = change.values or change.expected
-    text = update(keyspace, table, tuple(values), tuple(change.expected))
-    return text, (*values, *names, *change.expected), (*values.values(), *keys, *change.expected.values())
+    return (*values.values(), *partition, *change.key, *change.expected.values())
 
 
 def _existing(table: Table, answer: Answer) -> Sequence[Row]:

@@ -7,7 +7,7 @@ from uuid import UUID
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.layout import span_of
 from mainspring.adapters.cassandra.rows import Change, Row, Value
-from mainspring.adapters.cassandra.runs import Home, batches, decide
+from mainspring.adapters.cassandra.runs import Home, batches, changed_run, decide
 from mainspring.adapters.cassandra.values import identity, number
 from mainspring.domain.ids import SessionId
 from mainspring.domain.run import State
@@ -15,6 +15,7 @@ from mainspring.domain.task import BACKSTOP
 from mainspring.errors import StoreUnavailable
 
 _TRIES = 2
+_BACKSTOP = span_of(BACKSTOP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ async def change_waiting(context: Context, home: Home, rows: Iterable[Row], valu
 
     All that can change of a run that waits under one fence is whether a ticket of it is out.
     """
-    waiting = {identity(row, "id"): row for row in rows}
+    waiting = {identity(row, "id").int: row for row in rows}
     handed = Handed()
     for batch in batches([_change(row, values(row)) for row in waiting.values()]):
         try:
@@ -58,17 +59,16 @@ async def change_waiting(context: Context, home: Home, rows: Iterable[Row], valu
 
 
 async def _carry_out(
-    context: Context, home: Home, batch: Sequence[Change], waiting: Mapping[UUID, Row], handed: Handed
+    context: Context, home: Home, batch: Sequence[Change], waiting: Mapping[int, Row], handed: Handed
 ) -> None:
-    changes = {_id(change): change for change in batch}
+    changes = {changed_run(change).int: change for change in batch}
     for _ in range(_TRIES):
         decision = await decide(context, home, [*changes.values()])
         for run_id in decision.applied:
-            handed.won.append({**waiting[run_id], **changes.pop(run_id).values})
-        taken = [run_id for run_id, change in changes.items() if not _stands(change, decision.found.get(run_id))]
-        handed.lost += taken
-        for run_id in taken:
-            del changes[run_id]
+            handed.won.append({**waiting[run_id.int], **changes.pop(run_id.int).values})
+        found = {run_id.int: row for run_id, row in decision.found.items()}
+        for run in [run for run, change in changes.items() if not _stands(change, found.get(run))]:
+            handed.lost.append(changed_run(changes.pop(run)))
         if not changes:
             return
 
@@ -81,7 +81,7 @@ def _values(row: Row, to: Holder, now: int) -> Row:
         "worker": to.name,
         "attempt": number(row, "attempt") + 1,
         "started_at": now,
-        "deadline_at": now + number(row, "timeout") + span_of(BACKSTOP),
+        "deadline_at": now + number(row, "timeout") + _BACKSTOP,
     }
     return values
 
@@ -94,7 +94,3 @@ def _change(row: Row, values: Row) -> Change:
 def _stands(change: Change, row: Row | None) -> bool:
     expected = change.expected or {}
     return row is not None and all(row[name] == value for name, value in expected.items())
-
-
-def _id(change: Change) -> UUID:
-    return identity({"id": change.key[0]}, "id")

@@ -25,17 +25,17 @@ _ID = 16
 
 @dataclass(slots=True)
 class _Session:
-    """The intents of one session, by number, each with its runs that aren't settled."""
+    """The intents of one session, by number, each with its runs that aren't settled, by the numbers of their ids."""
 
     merged_at: float
     last: int = 0
-    open: dict[int, set[UUID]] = field(default_factory=dict)
+    open: dict[int, set[int]] = field(default_factory=dict)
     busy: set[int] = field(default_factory=set)
     """Numbers of claims that are under way: their runs may yet be claimed."""
     merging: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Holding:
     session: SessionId
     intent: int
@@ -48,10 +48,13 @@ class Intents:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._sessions: dict[SessionId, _Session] = {}
-        self._holdings: dict[UUID, _Holding] = {}
+        self._holdings: dict[int, _Holding] = {}
 
     async def announce(self, session: SessionId, runs: Collection[UUID]) -> int:
         """Write down that *session* may hold *runs* from now on; the number is good for `held`."""
+        return await self._announce(session, {run.int for run in runs})
+
+    async def _announce(self, session: SessionId, runs: Collection[int]) -> int:
         known = self._sessions.setdefault(session, _Session(self._context.clock.monotonic()))
         known.last = fresh = max(known.last + 1, self._context.now())
         known.busy.add(fresh)
@@ -70,18 +73,18 @@ class Intents:
         if known is None:
             return
         known.busy.discard(intent)
-        holdings = {identity(row, "id"): _Holding(session, intent, row) for row in rows}
+        holdings = {identity(row, "id").int: _Holding(session, intent, row) for row in rows}
         self._holdings |= holdings
         if not doubtful:
             known.open[intent] = set(holdings)
 
     def row(self, run: UUID, fence: int) -> Row | None:
         """The run as it was handed over under *fence*, if that was here."""
-        holding = self._holdings.get(run)
+        holding = self._holdings.get(run.int)
         return holding.row if holding is not None and holding.row["fence"] == fence else None
 
-    def settled(self, run: UUID) -> None:
-        """Nobody holds the run under the fence that was known here."""
+    def settled(self, run: int) -> None:
+        """Nobody holds the run with that number under the fence that was known here."""
         holding = self._holdings.pop(run, None)
         if holding is None:
             for known in self._sessions.values():
@@ -112,14 +115,14 @@ class Intents:
     async def _merge(self, session: SessionId, known: _Session) -> None:
         limit = min(known.busy, default=known.last + 1)
         over = [intent for intent in known.open if intent < limit]
-        left = set[UUID]().union(*(known.open[intent] for intent in over))
+        left = set[int]().union(*(known.open[intent] for intent in over))
         if not over or (len(over) == 1 and left):
             return
         if left:
-            merged = await self.announce(session, left)
+            merged = await self._announce(session, left)
             known.busy.discard(merged)
             # Some may have been settled while this was written.
-            known.open[merged] = set[UUID]().union(*(known.open[intent] for intent in over))
+            known.open[merged] = set[int]().union(*(known.open[intent] for intent in over))
             for run in known.open[merged]:
                 holding = self._holdings.get(run)
                 if holding is not None and holding.intent in over:
@@ -128,8 +131,8 @@ class Intents:
         for intent in over:
             known.open.pop(intent, None)
 
-    async def _write(self, session: SessionId, intent: int, runs: Collection[UUID]) -> None:
-        packed = b"".join(sorted(run.bytes for run in runs))
+    async def _write(self, session: SessionId, intent: int, runs: Collection[int]) -> None:
+        packed = b"".join([run.to_bytes(_ID, "big") for run in sorted(runs)])
         row: Row = {"session": session, "number": intent, "runs": packed}
         await self._context.rows.put([Put(table=CLAIM_INTENT, row=row)])
 

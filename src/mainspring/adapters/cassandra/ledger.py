@@ -12,6 +12,7 @@ the instant in which it was killed is missing from the figures; it is never miss
 import asyncio
 import json
 import zlib
+from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from mainspring.adapters.cassandra.layout import micros, slot_of
 from mainspring.adapters.cassandra.packing import together
 from mainspring.adapters.cassandra.rows import Put, Row, Rows
 from mainspring.adapters.cassandra.tables import CHANGE, TALLY
+from mainspring.domain.hot import hot
 from mainspring.domain.ids import Lane
 from mainspring.domain.run import Origin, State
 from mainspring.errors import StoreUnavailable
@@ -40,7 +42,7 @@ Group = tuple[str, Lane, Origin]
 _IDS = 1 << 128
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@hot
 class Noted:
     """One thing that happened to a run, or to a standing job (then only *id*, *owner*, *fence* and *state* count)."""
 
@@ -94,7 +96,7 @@ class Totals:
         if noted.wait is not None:
             late = max(noted.wait, timedelta(0))
             self.waited += late
-            self.waits[next((n for n, bound in enumerate(WAIT_BUCKETS) if late <= bound), len(WAIT_BUCKETS))] += 1
+            self.waits[bisect_left(WAIT_BUCKETS, late)] += 1
 
     def plus(self, other: "Totals") -> "Totals":
         """Both together."""
@@ -196,7 +198,8 @@ class Ledger:
             for each in happened:
                 if not each.standing:
                     group = each.owner, each.lane, each.kind
-                    pages[group] = self._page(group, now)
+                    if group not in pages:
+                        pages[group] = self._page(group, now)
                     pages[group].totals.take(each)
         await self._rows.put(entries + [_tally(group, page, self._last) for group, page in pages.items()])
 

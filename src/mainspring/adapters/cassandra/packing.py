@@ -5,11 +5,12 @@ others packed beside it. Its key is the first one's, and so are the owner and th
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from mainspring.adapters.cassandra.rows import Row
-from mainspring.adapters.cassandra.values import content, identity, number
+from mainspring.adapters.cassandra.values import content
 
 MOST_TOGETHER = 500
 """Entries of one row: as many fit into a batch, with room to spare."""
@@ -38,6 +39,5 @@ def apart(rows: Sequence[Row]) -> Iterator[Row]:
                 yield {**row, "id": UUID(bytes=run_id), "job_id": UUID(bytes=job_id), "fence": fence, "state": state}
 
 
-def _packed(entry: Row) -> bytes:
-    ids = identity(entry, "id").bytes, identity(entry, "job_id").bytes
-    return _OTHER.pack(*ids, number(entry, "fence"), number(entry, "state"))
+def _packed(entry: Mapping[str, Any]) -> bytes:
+    return _OTHER.pack(entry["id"].bytes, entry["job_id"].bytes, entry["fence"], entry["state"])

@@ -5,11 +5,12 @@ semantics that a cluster can show (see `mainspring.testing.rows`) and over CQL.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
 from mainspring.adapters.cassandra.table import Table
+from mainspring.domain.hot import hot
 from mainspring.errors import StoreUnavailable
 
 Value = None | bool | int | float | str | bytes | UUID
@@ -52,7 +53,7 @@ def only(key: Key) -> Span:
     return Span(first=key, last=key)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@hot
 class Put:
     """A row to write without asking, its key included; columns that are None are left out."""
 
@@ -63,13 +64,13 @@ class Put:
     since. The only way in which a column that conditional batches write may be written plainly."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@hot
 class Change:
     """A row to change under a condition; together with the others of its batch, or not at all."""
 
     key: Key
     values: Row
-    expected: Row | None = field(default=None)
+    expected: Row | None = None
     """Columns with the values that they must have; a missing row has None in each. None: there must be no such row."""
 
 

@@ -22,6 +22,7 @@ _MOST_KEYS = 100
 """Rows that are asked for at a time."""
 _CELL = 16
 """What a value takes at least."""
+_LONG = bytes, str
 
 
 async def read(context: Context, ids: Iterable[UUID], *, settled: bool = False) -> Mapping[UUID, Row]:
@@ -33,6 +34,15 @@ async def read(context: Context, ids: Iterable[UUID], *, settled: bool = False) 
     ]
     found = await asyncio.gather(*(context.rows.get(RUN, home, keys, settled=settled) for home, keys in pieces))
     return {identity(row, "id"): row for rows in found for row in rows}
+
+
+async def read_at(context: Context, home: Home, ids: Collection[UUID]) -> Sequence[Row]:
+    """The rows of those runs that exist, all of which are at *home*."""
+    keys: Sequence[Key] = [(run_id,) for run_id in ids]
+    found = await asyncio.gather(
+        *(context.rows.get(RUN, home, keys[start : start + _MOST_KEYS]) for start in range(0, len(keys), _MOST_KEYS))
+    )
+    return [row for rows in found for row in rows]
 
 
 async def insert(context: Context, rows: Sequence[Row]) -> None:
@@ -69,14 +79,16 @@ class Decision:
 
 async def decide(context: Context, home: Home, changes: Sequence[Change]) -> Decision:
     """Apply *changes* together or not at all. No answer is never taken for one: a settled read ends the doubt."""
-    keys = [change.key for change in changes]
     try:
         stood = await context.rows.cas_batch(RUN, home, changes)
     except UnknownOutcome:
+        keys = [change.key for change in changes]
         found = {identity(row, "id"): row for row in await context.rows.get(RUN, home, keys, settled=True)}
-        return Decision([_id(change) for change in changes if _evident(change, found.get(_id(change)))], found)
+        return Decision(
+            [changed_run(change) for change in changes if _evident(change, found.get(changed_run(change)))], found
+        )
     if stood is None:
-        return Decision([_id(change) for change in changes], {})
+        return Decision([changed_run(change) for change in changes], {})
     return Decision([], {identity(row, "id"): row for row in stood})
 
 
@@ -85,7 +97,7 @@ def batches(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
     batch: list[Change] = []
     size = 0
     for change in changes:
-        weight = sum(map(_weight, change.values.values()))
+        weight = _weight(change.values.values())
         if batch and (len(batch) == MOST_CHANGES or size + weight > MOST_BYTES):
             yield batch
             batch, size = [], 0
@@ -102,7 +114,8 @@ def _by_home(ids: Iterable[UUID]) -> Mapping[Home, Sequence[Key]]:
     return homes
 
 
-def _id(change: Change) -> UUID:
+def changed_run(change: Change) -> UUID:
+    """Whose row it changes."""
     return cast("UUID", change.key[0])
 
 
@@ -116,5 +129,5 @@ def _evident(change: Change, row: Row | None) -> bool:
     )
 
 
-def _weight(value: Value) -> int:
-    return _CELL + (len(value) if isinstance(value, bytes | str) else 0)
+def _weight(values: Iterable[Value]) -> int:
+    return sum([_CELL + len(value) if isinstance(value, _LONG) else _CELL for value in values])

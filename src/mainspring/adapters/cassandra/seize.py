@@ -1,10 +1,12 @@
-"""Seizing what a claim has chosen: the intent first, then what it names, each home at its own pace."""
+"""Seizing what a claim has chosen: the intent first, then what it names, each home at its own pace.
+
+Runs go by the numbers of their ids here: hashing a UUID costs five times as much.
+"""
 
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.due import Entry, Lead, lead
@@ -12,7 +14,7 @@ from mainspring.adapters.cassandra.hand_over import Handed, Holder, hand_over
 from mainspring.adapters.cassandra.intents import Intents
 from mainspring.adapters.cassandra.layout import home_of
 from mainspring.adapters.cassandra.rows import Row
-from mainspring.adapters.cassandra.runs import Home, read
+from mainspring.adapters.cassandra.runs import Home, read_at
 from mainspring.adapters.cassandra.values import identity, number
 from mainspring.errors import StoreUnavailable
 
@@ -30,7 +32,7 @@ class Seized:
 
 
 async def seize(
-    context: Context, intents: Intents, holder: Holder, chosen: Sequence[Entry], known: Mapping[UUID, Row]
+    context: Context, intents: Intents, holder: Holder, chosen: Sequence[Entry], known: Mapping[int, Row]
 ) -> Seized:
     """Hand over those of *chosen* that lead to a run that waits; first write down which they are.
 
@@ -41,7 +43,7 @@ async def seize(
     for entry in chosen:
         homes[home_of(entry.id)].append(entry)
     announced = asyncio.ensure_future(intents.announce(holder.session, [entry.id for entry in chosen]))
-    won: dict[UUID, Row] = {}
+    won: dict[int, Row] = {}
     doubtful = True
     try:
         taken = await asyncio.gather(
@@ -51,13 +53,13 @@ async def seize(
             )
         )
         await announced
-        won = {identity(row, "id"): row for each in taken for row in each.handed.won}
+        won = {identity(row, "id").int: row for each in taken for row in each.handed.won}
         doubtful = any(each.handed.failure for each in taken)
     finally:
         _conclude(intents, holder, announced, won, doubtful=doubtful)
     failures = [each.failure for each in taken if each.failure is not None]
     return Seized(
-        won=[won[run_id] for run_id in dict.fromkeys(entry.id for entry in chosen) if run_id in won],
+        won=[won[run] for run in dict.fromkeys([entry.id.int for entry in chosen]) if run in won],
         gone=[entry for each in taken for entry in each.gone],
         failure=failures[0] if failures else None,
     )
@@ -82,32 +84,33 @@ async def _take(
     entries: Sequence[Entry],
     holder: Holder,
     *,
-    known: Mapping[UUID, Row],
+    known: Mapping[int, Row],
     announced: Awaitable[int],
 ) -> _Taken:
-    rows = {entry.id: known[entry.id] for entry in entries if entry.id in known}
+    rows = {entry.id.int: known[entry.id.int] for entry in entries if entry.id.int in known} if known else {}
+    unread = {entry.id.int: entry.id for entry in entries if entry.id.int not in rows}
     try:
-        rows |= await read(context, [entry.id for entry in entries if entry.id not in rows])
+        rows |= {identity(row, "id").int: row for row in await read_at(context, home, unread.values())}
     except StoreUnavailable as failure:
         return _Taken(Handed(), unread=failure)
     await announced  # whatever becomes of the batch, what it may hand over is known before it leaves
     now = context.now()
     leads = [(entry, _lead(entry, rows, now)) for entry in entries]
-    ready = [rows[entry.id] for entry, leads_to in leads if leads_to is Lead.READY]
+    ready = [rows[entry.id.int] for entry, leads_to in leads if leads_to is Lead.READY]
     handed = await hand_over(context, home, ready, holder, now)
-    moved_on = {*handed.lost, *(identity(row, "id") for row in handed.won)}
+    moved_on = {*[run_id.int for run_id in handed.lost], *[identity(row, "id").int for row in handed.won]}
     gone = [
         entry
         for entry, leads_to in leads
         # Not what lies ahead: a row that is out of date may be lost while the next entry of its run counts already.
-        if leads_to is Lead.NOWHERE or (leads_to is Lead.READY and entry.id in moved_on)
+        if leads_to is Lead.NOWHERE or (leads_to is Lead.READY and entry.id.int in moved_on)
     ]
     return _Taken(handed, gone)
 
 
-def _lead(entry: Entry, rows: Mapping[UUID, Row], now: int) -> Lead:
+def _lead(entry: Entry, rows: Mapping[int, Row], now: int) -> Lead:
     """Where *entry* leads right now: to a run that is ready, the batch may be sent."""
-    row = rows.get(entry.id)
+    row = rows.get(entry.id.int)
     leads = lead(entry, row, now)
     if leads is not Lead.READY or row is None:
         return leads
@@ -121,7 +124,7 @@ def _lead(entry: Entry, rows: Mapping[UUID, Row], now: int) -> Lead:
 
 
 def _conclude(
-    intents: Intents, holder: Holder, announced: "asyncio.Future[int]", won: Mapping[UUID, Row], *, doubtful: bool
+    intents: Intents, holder: Holder, announced: "asyncio.Future[int]", won: Mapping[int, Row], *, doubtful: bool
 ) -> None:
     """An intent that wasn't written stands for nothing; whoever gives up on this gives up on writing it, too."""
     if announced.cancel() or announced.cancelled() or announced.exception() is not None:

@@ -7,18 +7,18 @@ from mainspring.adapters.cassandra.blobs import use_of
 from mainspring.adapters.cassandra.index import of_dead_run, of_waiting_run
 from mainspring.adapters.cassandra.layout import span_of
 from mainspring.adapters.cassandra.ledger import Noted
-from mainspring.adapters.cassandra.records import state_of
+from mainspring.adapters.cassandra.records import origin_of, state_of
 from mainspring.adapters.cassandra.rows import Change, Put, Row, Value
 from mainspring.adapters.cassandra.values import identity, number, text
 from mainspring.domain.ids import Lane
 from mainspring.domain.outcome import Settled, Verdict
-from mainspring.domain.run import Origin, State
+from mainspring.domain.run import State
 
 _ALWAYS = frozenset({"state", "indexed_at"})
 """Written although they are as they were known to be: of a run that was lost and waits, a ticket may have moved one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Plan:
     """A verdict that nothing stands against, by what was known of the run."""
 
@@ -41,9 +41,10 @@ def plan(verdict: Verdict, row: Row | None, now: int) -> Plan | Settled:
     if verdict.session is not None:
         expected["session"] = verdict.session
     values = {name: value for name, value in after.items() if name in _ALWAYS or row.get(name) != value}
-    changed = {**row, **after}
     change = Change(key=(row["id"],), values=values, expected=expected)
-    return Plan(change, _entries(changed, now), _noted(verdict, row, changed))
+    # A success with nothing to find it by is what nearly all are.
+    entries = () if verdict.state is State.SUCCEEDED and verdict.blob is None else _entries({**row, **after}, now)
+    return Plan(change, entries, _noted(verdict, row, after))
 
 
 def _refusal(verdict: Verdict, row: Row | None) -> Settled | None:
@@ -52,9 +53,11 @@ def _refusal(verdict: Verdict, row: Row | None) -> Settled | None:
     if row["fence"] != verdict.fence:
         return Settled.REPEATED if row["settled"] == verdict.fence else Settled.STALE
     state = state_of(row)
+    if state is State.RUNNING and (verdict.session is None or verdict.session == row["session"]):
+        return None
     if state.terminal:
         return Settled.REPEATED
-    if verdict.session is not None and (state is not State.RUNNING or row["session"] != verdict.session):
+    if verdict.session is not None:
         return Settled.REPEATED if state is State.WAITING else Settled.STALE
     return None
 
@@ -74,9 +77,10 @@ def _after(verdict: Verdict, row: Row, now: int) -> dict[str, Value]:
         "reason": (row["cancel"] or verdict.reason) if flagged else verdict.reason,
         "log": verdict.log or None,
     }
-    if state.terminal:
-        return {**after, "finished_at": max(now, number(row, "started_at"))}
-    return {**after, **_waits_again(verdict, row, now)}
+    if state is State.WAITING:
+        return {**after, **_waits_again(verdict, row, now)}
+    after["finished_at"] = max(now, number(row, "started_at"))
+    return after
 
 
 def _waits_again(verdict: Verdict, row: Row, now: int) -> dict[str, Value]:
@@ -99,20 +103,20 @@ def _entries(changed: Row, now: int) -> Sequence[Put]:
     return entries
 
 
-def _noted(verdict: Verdict, row: Row, changed: Row) -> Noted:
-    state = state_of(changed)
-    lost = verdict.session is not None
+def _noted(verdict: Verdict, row: Row, after: Row) -> Noted:
+    state = state_of(after)
+    waits, lost = state is State.WAITING, verdict.session is not None
     return Noted(
         id=identity(row, "id"),
         job_id=identity(row, "job_id"),
         owner=text(row, "owner"),
-        fence=number(changed, "fence"),
+        fence=number(after if "fence" in after else row, "fence"),
         state=int(state),
         lane=Lane(text(row, "lane")),
-        kind=Origin(number(row, "kind")),
-        retried=int(state is State.WAITING and not lost and verdict.error is not None),
+        kind=origin_of(row),
+        retried=int(waits and not lost and verdict.error is not None),
         lost=int(lost),
-        ended=int(state.terminal),
-        running=-1 if state_of(row) is State.RUNNING else 0,
-        told=state.terminal,
+        ended=int(not waits),
+        running=-1 if row["state"] == State.RUNNING else 0,
+        told=not waits,
     )

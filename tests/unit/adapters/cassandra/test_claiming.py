@@ -383,7 +383,7 @@ async def test_what_was_read_out_of_date_does_not_cost_a_run_the_entry_that_coun
     cluster.clock.advance(2 * SECOND)
 
     with monkeypatch.context() as patched:
-        for reader in (claim, seize):
-            patched.setattr(reader, "read", AsyncMock(return_value=before))
+        patched.setattr(claim, "read", AsyncMock(return_value=before))
+        patched.setattr(seize, "read_at", AsyncMock(return_value=[*before.values()]))
         assert not await process.claim(worker)
     assert [attempt.run_id for attempt in await process.claim(worker)] == [run.id]
