@@ -111,7 +111,11 @@ class Bridge:
                 errback=self._fail,
                 errback_args=(answer,),
             )
-            return await answer or []
+            rows = await answer
+            # It and its timer refer to each other: all that was asked and answered would lie about until somebody looks
+            # for such rings, which took a fifth of a busy worker's time. The timer was stopped before the answer came.
+            asked._timer = None  # noqa: SLF001
+            return rows or []
         except THEIRS as error:
             translate = verdict_on_decision if manner is Manner.DECIDING else translation
             raise translate(error, self._driver.address.shown) from error
