@@ -18,6 +18,7 @@ _ALIKE = timedelta(milliseconds=250)
 """For that, a small claim takes runs as equally old that wake in the same quarter of a second; a large one, all."""
 _BATCH = MOST_CHANGES
 """Runs of one shard that are taken before the next shard's: a decision costs a node half as much by the hundred."""
+_RANK = attrgetter("rank")
 
 
 class Queues:
@@ -48,17 +49,16 @@ class Queues:
 
 
 def _ordered(entries: Sequence[Entry], limit: int) -> Iterator[Entry]:
-    ranked = sorted(entries, key=attrgetter("rank"))
     if limit == 1 or len(entries) < limit * _PLENTY:
-        yield from ranked
+        yield from sorted(entries, key=_RANK)
         return
     alike = None if limit >= _LARGE else span_of(_ALIKE)
-    # The best comes first, and with it its equals and its shard.
     equals: defaultdict[tuple[int, int], defaultdict[int, list[Entry]]] = defaultdict(lambda: defaultdict(list))
-    for entry in ranked:
-        age = 0 if alike is None else entry.since // alike
-        equals[entry.priority, age][entry.shard].append(entry)
-    for shards in equals.values():
-        for start in range(0, max(map(len, shards.values())), _BATCH):
-            for waiting in shards.values():
-                yield from waiting[start : start + _BATCH]
+    for entry in entries:
+        equals[-entry.priority, 0 if alike is None else entry.since // alike][entry.shard].append(entry)
+    for _, shards in sorted(equals.items()):
+        # What comes from one shelf is in order already, or nearly: that is sorted at once.
+        queues = sorted((sorted(waiting, key=_RANK) for waiting in shards.values()), key=lambda queue: queue[0].rank)
+        for start in range(0, max(map(len, queues)), _BATCH):
+            for queue in queues:
+                yield from queue[start : start + _BATCH]
