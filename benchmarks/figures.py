@@ -55,6 +55,15 @@ class Summary:
 Results = dict[tuple[str, str], Summary]
 
 
+def latencies(name: str, milliseconds: Sequence[float]) -> list[Figure]:
+    """Where most of them lie, where nearly all do, and how many there were."""
+    return [
+        Figure(name=f"{name}.p50", value=percentile(milliseconds, 50), unit="ms"),
+        Figure(name=f"{name}.p99", value=percentile(milliseconds, 99), unit="ms"),
+        Figure(name=f"{name}.executed", value=len(milliseconds), unit="jobs"),
+    ]
+
+
 def number(value: float) -> str:
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"

@@ -22,7 +22,7 @@ MEASURES: dict[str, Callable[[Stage], list[Figure]]] = {
     "throughput2": throughput.measure_two,
     "bulk_add": bulk_add.measure,
     "single_add": single_add.measure,
-    "idle_start": idle_start.measure_both,
+    "idle_start": idle_start.measure,
     "timer_lag": timer_lag.measure,
     "idle": idle.measure,
     "sessions": sessions.measure,

@@ -1,18 +1,20 @@
 """The other measures again, beside a store in which a million jobs wait for next month, and one remembers ten million.
 
-Each is taken in pairs, empty and full store in turn, so that the machine's drift touches both alike.
+Each is taken in pairs, empty and full store in turn, so that the machine's drift touches both alike. Rates are compared
+pair by pair; of latencies, those of all pairs are put together: two of 200 are too few to say where a hundredth lies.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from statistics import median
+from typing import TypeVar
 
 from benchmarks.contender import KeepsHistory
-from benchmarks.figures import Figure
+from benchmarks.figures import Figure, latencies
 from benchmarks.measures import idle, idle_start, throughput, timer_lag
 from benchmarks.stage import Stage
 
-Take = Callable[[Stage], list[Figure]]
+T = TypeVar("T")
 
 MONTH_NS = 30 * 24 * 3600 * 1_000_000_000
 PRIORITIES = 10
@@ -24,15 +26,14 @@ LOOK_SECONDS = 0.1
 COMPARED = {
     "throughput": "jobs/s",
     "throughput2": "jobs/s",
-    "idle_start.p50": "ms",
-    "idle_start.p99": "ms",
-    "idle_start.one_process.p50": "ms",
-    "idle_start.one_process.p99": "ms",
-    "timer_lag.p50": "ms",
-    "timer_lag.p99": "ms",
     "idle.cpu": "%",
     "idle.memory": "MiB",
     "idle.server_cpu": "%",
+}
+LATENCIES = {
+    "idle_start": idle_start.between_processes,
+    "idle_start.one_process": idle_start.in_one_process,
+    "timer_lag": timer_lag.lags,
 }
 
 
@@ -42,29 +43,20 @@ def measure(stage: Stage) -> list[Figure]:
     waiting, seconds = _load(full)
     full.settle()
     note = "" if waiting == stage.sizes.backlog else f"{waiting:,} waiting"
-    values: dict[str, list[tuple[float, float]]] = {}
-    for take, times in _takes(stage.sizes.backlog_pairs):
-        for index in range(times):
-            log = f"hits-{take.__module__}-{take.__name__}-{index}"
-            for name, pair in _pair(take, empty, full, log, full_first=index % 2 == 1).items():
-                values.setdefault(name, []).append(pair)
+    pairs = stage.sizes.backlog_pairs
     return [
         Figure(name="backlog.waiting", value=waiting, unit="jobs"),
         Figure(name="backlog.history", value=history, unit="jobs"),
         Figure(name="backlog.load", value=waiting / seconds, unit="jobs/s"),
-        *(figure for name in COMPARED if name in values for figure in _compare(name, values[name], note)),
+        *_rates(list(_pairs(throughput.measure, empty, full, pairs)), note),
+        *_rates(list(_pairs(throughput.measure_two, empty, full, pairs)), note),
+        *(
+            figure
+            for name, take in LATENCIES.items()
+            for figure in _latencies(name, list(_pairs(take, empty, full, pairs)), note)
+        ),
+        *_rates(list(_pairs(idle.measure, empty, full, 1)), note),
     ]
-
-
-def _takes(pairs: int) -> list[tuple[Take, int]]:
-    measures = [
-        throughput.measure,
-        throughput.measure_two,
-        idle_start.measure,
-        idle_start.measure_one_process,
-        timer_lag.measure,
-    ]
-    return [*((take, pairs) for take in measures), (idle.measure, 1)]
 
 
 def remember(stage: Stage) -> int:
@@ -106,18 +98,53 @@ def _load(stage: Stage) -> tuple[int, float]:
     return count, seconds
 
 
-def _pair(take: Take, empty: Stage, full: Stage, log: str, *, full_first: bool) -> dict[str, tuple[float, float]]:
-    first, second = (full, empty) if full_first else (empty, full)
-    one = {figure.name: figure.value for figure in take(first.logging_to(log))}
-    two = {figure.name: figure.value for figure in take(second.logging_to(log))}
-    without, beside = (two, one) if full_first else (one, two)
-    return {name: (without[name], beside[name]) for name in without}
+def _pairs(take: Callable[[Stage], T], empty: Stage, full: Stage, count: int) -> Iterator[tuple[T, T]]:
+    """What is found without a backlog and beside it; which comes first changes from pair to pair."""
+    for number in range(count):
+        log = f"hits-{take.__module__}-{take.__name__}-{number}"
+        if number % 2 == 0:
+            without = take(empty.logging_to(log))
+            yield without, take(full.logging_to(log))
+        else:
+            beside = take(full.logging_to(log))
+            yield take(empty.logging_to(log)), beside
 
 
-def _compare(name: str, pairs: list[tuple[float, float]], note: str) -> list[Figure]:
+def _rates(pairs: Sequence[tuple[list[Figure], list[Figure]]], note: str) -> list[Figure]:
+    found: dict[str, list[tuple[float, float]]] = {}
+    for empty, full in pairs:
+        for without, beside in zip(empty, full, strict=True):
+            found.setdefault(without.name, []).append((without.value, beside.value))
+    return [
+        figure
+        for name, unit in COMPARED.items()
+        if name in found
+        for figure in _compared(name, unit, *_medians(found[name]), note)
+    ]
+
+
+def _medians(pairs: Sequence[tuple[float, float]]) -> tuple[float, float | None]:
+    """The figure beside a backlog, and how many times as large it is as without."""
     beside = median(beside for _, beside in pairs)
-    figures = [Figure(name=f"backlog.{name}", value=beside, unit=COMPARED[name], note=note)]
-    if all(without > 0 for without, _ in pairs):
-        ratio = median(beside / without for without, beside in pairs)
+    comparable = all(without > 0 for without, _ in pairs)
+    return beside, median(beside / without for without, beside in pairs) if comparable else None
+
+
+def _latencies(name: str, pairs: Sequence[tuple[list[float], list[float]]], note: str) -> list[Figure]:
+    if not pairs[0][0]:
+        return []
+    empty = latencies(name, [wait for without, _ in pairs for wait in without])
+    full = latencies(name, [wait for _, beside in pairs for wait in beside])
+    return [
+        figure
+        for without, beside in zip(empty, full, strict=True)
+        if beside.unit == "ms"
+        for figure in _compared(beside.name, beside.unit, beside.value, beside.value / without.value, note)
+    ]
+
+
+def _compared(name: str, unit: str, beside: float, ratio: float | None, note: str) -> list[Figure]:
+    figures = [Figure(name=f"backlog.{name}", value=beside, unit=unit, note=note)]
+    if ratio is not None:
         figures.append(Figure(name=f"backlog.{name}.ratio", value=ratio, unit="x", note=note))
     return figures

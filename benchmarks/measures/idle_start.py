@@ -8,7 +8,7 @@ import random
 import time
 from contextlib import AbstractContextManager, nullcontext
 
-from benchmarks.figures import Figure, percentile
+from benchmarks.figures import Figure, latencies
 from benchmarks.process import Child
 from benchmarks.stage import Stage
 
@@ -18,22 +18,27 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.005, 0.025
 
 
 def measure(stage: Stage) -> list[Figure]:
+    return [
+        *latencies("idle_start", between_processes(stage.logging_to("hits-apart"))),
+        *(latencies("idle_start.one_process", waits) if (waits := in_one_process(stage)) else ()),
+    ]
+
+
+def between_processes(stage: Stage) -> list[float]:
+    """Milliseconds from call to start."""
     with stage.worker() as worker:
-        return _measure(stage, name="idle_start", submitting=stage.submitter(worker))
+        return _waits(stage, submitting=stage.submitter(worker))
 
 
-def measure_one_process(stage: Stage) -> list[Figure]:
+def in_one_process(stage: Stage) -> list[float]:
+    """The same; nothing where jobs pass through a server in any case."""
     if stage.contender.traits.server is not None:
         return []
     with stage.worker() as worker:
-        return _measure(stage, name="idle_start.one_process", submitting=nullcontext(worker))
+        return _waits(stage, submitting=nullcontext(worker))
 
 
-def measure_both(stage: Stage) -> list[Figure]:
-    return [*measure(stage.logging_to("hits-apart")), *measure_one_process(stage)]
-
-
-def _measure(stage: Stage, *, name: str, submitting: AbstractContextManager[Child]) -> list[Figure]:
+def _waits(stage: Stage, *, submitting: AbstractContextManager[Child]) -> list[float]:
     pauses = random.Random(stage.sizes.idle_starts)
     called: list[int] = []
     with submitting as submitter:
@@ -42,9 +47,4 @@ def _measure(stage: Stage, *, name: str, submitting: AbstractContextManager[Chil
             called.append(submitter.ask("add", first=number).called_ns)
             if not stage.hits.wait_for(number + 1, patience_seconds=PATIENCE_SECONDS):
                 break
-    waits = [(hit.moment_ns - called[hit.number]) / 1e6 for hit in stage.executed()]
-    return [
-        Figure(name=f"{name}.p50", value=percentile(waits, 50), unit="ms"),
-        Figure(name=f"{name}.p99", value=percentile(waits, 99), unit="ms"),
-        Figure(name=f"{name}.executed", value=len(waits), unit="jobs"),
-    ]
+    return [(hit.moment_ns - called[hit.number]) / 1e6 for hit in stage.executed()]

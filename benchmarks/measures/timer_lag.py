@@ -2,7 +2,7 @@
 
 import time
 
-from benchmarks.figures import Figure, percentile
+from benchmarks.figures import Figure, latencies
 from benchmarks.stage import Stage
 
 PATIENCE_SECONDS = 15.0
@@ -12,6 +12,13 @@ DRIFT_NS = 17_000
 
 
 def measure(stage: Stage) -> list[Figure]:
+    late = lags(stage)
+    early = Figure(name="timer_lag.early", value=sum(lag < 0 for lag in late), unit="jobs")
+    return [*latencies("timer_lag", late), early]
+
+
+def lags(stage: Stage) -> list[float]:
+    """Milliseconds from due moment to start."""
     count = stage.sizes.timers
     spacing_ns = round(stage.sizes.timer_span.total_seconds() * 1000 / count) * 1_000_000 + DRIFT_NS
     with stage.worker() as worker, stage.submitter(worker) as submitter:
@@ -19,10 +26,4 @@ def measure(stage: Stage) -> list[Figure]:
         first_ns = (time.time_ns() + LEAD_NS) // 1_000_000 * 1_000_000
         submitter.ask("add_all", first=0, count=count, due_ns=first_ns, spacing_ns=spacing_ns)
         stage.hits.wait_for(count, patience_seconds=PATIENCE_SECONDS)
-    lags = [(hit.moment_ns - first_ns - hit.number * spacing_ns) / 1e6 for hit in stage.executed()]
-    return [
-        Figure(name="timer_lag.p50", value=percentile(lags, 50), unit="ms"),
-        Figure(name="timer_lag.p99", value=percentile(lags, 99), unit="ms"),
-        Figure(name="timer_lag.early", value=sum(lag < 0 for lag in lags), unit="jobs"),
-        Figure(name="timer_lag.executed", value=len(lags), unit="jobs"),
-    ]
+    return [(hit.moment_ns - first_ns - hit.number * spacing_ns) / 1e6 for hit in stage.executed()]
