@@ -57,6 +57,8 @@ class Cluster:
             await asyncio.sleep(PAUSE)
 
     async def join(self, process: Running) -> None:
+        """Add jobs by this process, too, once somebody is there to execute them."""
+        await process.line("session.opened", logger="mainspring.worker")
         url = await process.url()
         async with self._turn:
             self._urls.insert(0, url)
