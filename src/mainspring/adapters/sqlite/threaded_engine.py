@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import apsw
 
+from mainspring.adapters.sqlite.checkpoint import Checkpointer
 from mainspring.adapters.sqlite.connection import connect, lay_out_log, translation
 from mainspring.adapters.sqlite.engine import Operation, Transaction, WallClock
 from mainspring.adapters.sqlite.group_commit import Request, commit_group
@@ -21,7 +22,6 @@ from mainspring.errors import StoreUnavailable
 
 MAX_GROUP = 256
 """Once there are so many, a group takes no more; of one turn of a loop, so many stay together."""
-CHECKPOINT_PAGES = 4_000
 READERS = 2
 
 T = TypeVar("T")
@@ -44,8 +44,7 @@ class ThreadedEngine:
         self._at_hand.set_busy_timeout(0)
         self._glancing = threading.Lock()
         self._closed = False
-        self._pages = 0
-        self._connection.set_wal_hook(self._note_pages)
+        self._checkpointer = Checkpointer(path, self._connection)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader", initializer=self._open_reader)
         self._writer = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
         self._writer.start()
@@ -120,7 +119,8 @@ class ThreadedEngine:
         while group := self._next_group():
             commit_group(self._connection, self._path, self._clock, group)
             _answer(group)
-            self._checkpoint_if_worthwhile()
+            self._checkpointer.after_commit()
+        self._checkpointer.close()
         self._connection.close()
 
     def _next_group(self) -> list[Request]:
@@ -137,18 +137,6 @@ class ThreadedEngine:
         if group:  # asked to close: first what was asked before
             self._inbox.put(None)
         return group
-
-    def _note_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        self._pages = pages
-        return apsw.SQLITE_OK
-
-    def _checkpoint_if_worthwhile(self) -> None:
-        if self._pages < CHECKPOINT_PAGES:
-            return
-        try:
-            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-        except apsw.Error:
-            return  # a full disk or a busy file: the log keeps everything, and the next commit tries again
 
 
 def _reader(path: str) -> apsw.Connection:
