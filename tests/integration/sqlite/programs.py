@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 
+from mainspring.adapters.sqlite import checkpoint
 from mainspring.adapters.sqlite.store import SqliteStore
 from mainspring.domain.ids import DEFAULT_LANE
 from tests.integration.sqlite.support import RealClock, new_run, new_session
@@ -17,6 +18,12 @@ async def add(path: str) -> None:
         await store.work.add(runs)
         sys.stdout.write("".join(f"{run.id}\n" for run in runs))
         sys.stdout.flush()
+
+
+async def add_and_move(path: str) -> None:
+    """The same, while the log is moved into the file all the time."""
+    checkpoint.WORTHWHILE = 1
+    await add(path)
 
 
 async def claim(path: str, name: str) -> None:
@@ -35,7 +42,12 @@ async def open_only(path: str) -> None:
     await store.close()
 
 
-PROGRAMS: dict[str, Callable[..., Awaitable[None]]] = {"add": add, "claim": claim, "open": open_only}
+PROGRAMS: dict[str, Callable[..., Awaitable[None]]] = {
+    "add": add,
+    "add_and_move": add_and_move,
+    "claim": claim,
+    "open": open_only,
+}
 
 if __name__ == "__main__":
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from uuid import UUID
 
 import apsw
+import pytest
 
 from mainspring.adapters.sqlite.store import SqliteStore
 from mainspring.domain.ids import RunId
@@ -27,12 +28,13 @@ def start(program: str, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-async def test_what_was_acknowledged_survives_kill_nine_in_mid_commit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", ["add", "add_and_move"])
+async def test_what_was_acknowledged_survives_kill_nine_in_mid_commit(tmp_path: Path, program: str) -> None:
     path = str(tmp_path / "store.db")
     chance = random.Random(4)
     acknowledged: list[str] = []
     for _ in range(8):
-        child = start("add", path)
+        child = start(program, path)
         assert child.stdout is not None
         lines = [child.stdout.readline() for _ in range(chance.randrange(1, 60))]
         os.kill(child.pid, signal.SIGKILL)

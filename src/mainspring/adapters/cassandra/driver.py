@@ -113,8 +113,8 @@ class Bridge:
             )
             rows = await answer
             # It and its timer refer to each other: all that was asked and answered would lie about until somebody looks
-            # for such rings, which took a fifth of a busy worker's time. The timer was stopped before the answer came.
-            asked._timer = None  # noqa: SLF001
+            # for such rings, which takes a fifth of a busy worker's time. The timer is stopped before an answer comes.
+            asked._timer = None  # noqa: SLF001 - nothing public cuts the ring
             return rows or []
         except THEIRS as error:
             translate = verdict_on_decision if manner is Manner.DECIDING else translation
