@@ -19,20 +19,20 @@ async def hub(postgres_url: str) -> AsyncIterator[PostgresHub]:
 class TestPostgresSignalsOfOneProcess(SignalsContract):
     @pytest.fixture
     async def signals(self, hub: PostgresHub) -> Signals:
-        return hub.subscribe()
+        return await hub.subscribe()
 
     @pytest.fixture
     async def second_signals(self, hub: PostgresHub) -> Signals:
-        return hub.subscribe()
+        return await hub.subscribe()
 
 
 class TestPostgresSignalsOfTwoProcesses(SignalsContract):
     @pytest.fixture
     async def signals(self, hub: PostgresHub) -> Signals:
-        return hub.subscribe()
+        return await hub.subscribe()
 
     @pytest.fixture
     async def second_signals(self, postgres_url: str) -> AsyncIterator[Signals]:
         other = await PostgresHub.open(address(postgres_url), random=SystemRandom())
-        yield other.subscribe()
+        yield await other.subscribe()
         await other.close()

@@ -128,7 +128,7 @@ async def _hub_of_postgresql(url: str, random: Random, closing: AsyncExitStack) 
     closing.push_async_callback(hub.close)
 
     async def open_signals(listening: bool) -> OpenSignals:
-        return hub.subscribe() if listening else hub.sender()
+        return await hub.subscribe() if listening else hub.sender()
 
     return Exchange(open=open_signals, herald=hub.herald)
 

@@ -114,7 +114,7 @@ async def test_an_addition_for_later_disturbs_nobody(process: Process) -> None:
 
 async def test_workers_of_the_process_itself_are_not_woken_again_by_the_server(postgres_url: str) -> None:
     async with a_process(postgres_url) as process:
-        signals = process._hub.subscribe()
+        signals = await process._hub.subscribe()
         await process.work.add([process.make.run()])
         assert await signals.wait(["work/default"], timedelta(seconds=LONG))
         await process.heard()

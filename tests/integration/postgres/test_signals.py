@@ -37,7 +37,7 @@ from mainspring.adapters.system.chance import SystemRandom
 
 async def main():
     hub = await PostgresHub.open(address(sys.argv[1]), random=SystemRandom())
-    signals = hub.subscribe()
+    signals = await hub.subscribe()
     print("listening", flush=True)
     heard = await signals.wait(["question"], timedelta(seconds=30))
     await signals.notify(["answer" if heard else "silence"])
@@ -67,7 +67,7 @@ async def notified_until(hub: PostgresHub, topic: str, heard: "asyncio.Task[bool
 
 async def test_two_processes_wake_each_other(postgres_url: str) -> None:
     async with opened(postgres_url) as hub:
-        signals = hub.subscribe()
+        signals = await hub.subscribe()
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-c", ECHO, postgres_url, stdout=asyncio.subprocess.PIPE
         )
@@ -81,7 +81,7 @@ async def test_two_processes_wake_each_other(postgres_url: str) -> None:
 
 async def test_a_process_listens_once_however_many_subscribe(postgres_url: str) -> None:
     async with opened(postgres_url) as hub:
-        subscribers = [hub.subscribe() for _ in range(5)]
+        subscribers = [await hub.subscribe() for _ in range(5)]
         await hub.publish(["a"])
         assert all([await subscriber.wait(["a"], LONG) for subscriber in subscribers])
         watcher = await asyncpg.connect(postgres_url)
@@ -89,9 +89,25 @@ async def test_a_process_listens_once_however_many_subscribe(postgres_url: str) 
         await watcher.close()
 
 
+async def test_a_process_that_only_sends_does_not_listen(postgres_url: str) -> None:
+    async with opened(postgres_url) as hub:
+        await hub.sender().notify(["a"])
+        watcher = await asyncpg.connect(postgres_url)
+        assert await watcher.fetch(NAMED, LISTENER) == []
+        await watcher.close()
+
+
+async def test_subscribers_that_come_together_share_one_listener(postgres_url: str) -> None:
+    async with opened(postgres_url) as hub:
+        await asyncio.gather(*(hub.subscribe() for _ in range(3)))
+        watcher = await asyncpg.connect(postgres_url)
+        assert len(await watcher.fetch(NAMED, LISTENER)) == 1
+        await watcher.close()
+
+
 async def test_a_process_is_not_woken_again_by_its_own_notification(postgres_url: str) -> None:
     async with opened(postgres_url) as hub, opened(postgres_url) as other:
-        signals = hub.subscribe()
+        signals = await hub.subscribe()
         publishing = asyncio.create_task(hub.publish(["a"]))
         assert await signals.wait(["a"], LONG)
         await publishing
@@ -102,7 +118,7 @@ async def test_a_process_is_not_woken_again_by_its_own_notification(postgres_url
 
 async def test_a_subscriber_that_left_hears_nothing(postgres_url: str) -> None:
     async with opened(postgres_url) as hub:
-        signals = hub.subscribe()
+        signals = await hub.subscribe()
         await signals.close()
         await signals.close()
         await hub.publish(["a"])
@@ -113,7 +129,7 @@ async def test_stores_in_two_schemas_of_one_database_do_not_hear_each_other(post
     here = address(postgres_url)
     there = replace(here, schema="another")
     async with opened(here) as hub, opened(there) as stranger, opened(here) as friend:
-        deaf, hearing = stranger.subscribe(), friend.subscribe()
+        deaf, hearing = await stranger.subscribe(), await friend.subscribe()
         await hub.publish(["a"])
         assert await hearing.wait(["a"], LONG)
         await stranger.publish(["b"])
@@ -123,14 +139,14 @@ async def test_stores_in_two_schemas_of_one_database_do_not_hear_each_other(post
 async def test_topics_that_no_single_payload_holds_all_arrive(postgres_url: str) -> None:
     topics = [f"{number:04d}" + "é" * 100 for number in range(200)]
     async with opened(postgres_url) as hub, opened(postgres_url) as other:
-        signals = other.subscribe()
+        signals = await other.subscribe()
         await hub.publish([*topics, "y" * 10_000])
         assert all([await signals.wait([topic], LONG) for topic in topics])
 
 
 async def test_what_a_stranger_says_on_the_channel_does_no_harm(postgres_url: str) -> None:
     async with opened(postgres_url) as hub:
-        signals = hub.subscribe()
+        signals = await hub.subscribe()
         stranger = await asyncpg.connect(postgres_url)
         channel = channel_of(address(postgres_url).schema)
         for payload in ("", "work/default", f"{SEPARATOR}{SEPARATOR}", f"anybody{SEPARATOR}a"):
@@ -141,7 +157,7 @@ async def test_what_a_stranger_says_on_the_channel_does_no_harm(postgres_url: st
 
 async def test_a_lost_connection_comes_back_and_wakes_those_who_may_have_missed_something(postgres_url: str) -> None:
     async with opened(postgres_url) as hub, opened(postgres_url) as other:
-        waiting, busy = hub.subscribe(), hub.subscribe()
+        waiting, busy = await hub.subscribe(), await hub.subscribe()
         assert not await busy.wait(["b"], NOW)
         woken = asyncio.create_task(waiting.wait(["a"], LONG))
         await asyncio.sleep(0)
@@ -157,7 +173,7 @@ async def test_a_lost_connection_comes_back_and_wakes_those_who_may_have_missed_
 
 async def test_signals_outlive_a_restart_of_the_server(postgres_server: PostgresServer) -> None:
     async with opened(postgres_server.url()) as hub, opened(postgres_server.url()) as other:
-        signals = hub.subscribe()
+        signals = await hub.subscribe()
         await asyncio.to_thread(postgres_server.kill)
         await other.publish(["lost"])
         await other.publish(["lost"])
@@ -167,7 +183,7 @@ async def test_signals_outlive_a_restart_of_the_server(postgres_server: Postgres
 
 async def test_a_process_wakes_itself_while_the_server_is_down(postgres_server: PostgresServer) -> None:
     async with opened(postgres_server.url()) as hub:
-        signals = hub.subscribe()
+        signals = await hub.subscribe()
         await asyncio.to_thread(postgres_server.stop)
         await hub.publish(["a"])
         assert await signals.wait(["a"], NOW)
@@ -176,7 +192,7 @@ async def test_a_process_wakes_itself_while_the_server_is_down(postgres_server: 
 async def test_a_server_that_went_silent_is_left_for_one_that_answers(postgres_url: str) -> None:
     impatient = replace(BRISK, answer=timedelta(seconds=3))
     async with relayed(postgres_url) as relay, opened(relay.url, impatient) as hub, opened(postgres_url) as other:
-        signals = hub.subscribe()
+        signals = await hub.subscribe()
         assert not await signals.wait(["a"], NOW)
         relay.freeze()
         assert await signals.wait(["a"], LONG)  # it has come back by a new connection: frozen ones stay frozen
@@ -194,7 +210,7 @@ async def test_notifying_a_silent_server_ends_in_time(postgres_url: str) -> None
 
 async def test_notifications_asked_for_together_go_out_together(postgres_url: str) -> None:
     async with relayed(postgres_url) as relay, opened(relay.url, Pace()) as hub, opened(postgres_url) as other:
-        signals = other.subscribe()
+        signals = await other.subscribe()
         await hub.publish(["first"])
         before = relay.questions
         await asyncio.gather(*(hub.publish([f"topic-{number}"]) for number in range(100)))
@@ -239,7 +255,7 @@ def test_a_channel_is_a_name_of_its_own_for_every_schema() -> None:
 def test_it_works_on_uvloop(postgres_url: str) -> None:
     async def main() -> bool:
         async with opened(postgres_url) as hub, opened(postgres_url) as other:
-            signals = other.subscribe()
+            signals = await other.subscribe()
             await hub.publish(["a"])
             return await signals.wait(["a"], LONG)
 

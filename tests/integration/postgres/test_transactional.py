@@ -214,7 +214,7 @@ async def test_what_makes_no_sense_is_refused_before_it_is_sent(url: str) -> Non
 @pytest.mark.parametrize("wake", [True, False])
 async def test_the_commit_wakes_whoever_waits_for_work_or_the_timetable(url: str, wake: bool) -> None:
     hub = await PostgresHub.open(address(url), random=SystemRandom())
-    listening = hub.subscribe()
+    listening = await hub.subscribe()
     jobs = [JOB, new_job("report", schedule="@hourly", allow_unknown_handler=True)]
     await DRIVERS[0].within(url, lambda connection: add(connection, jobs, wake=wake))
     at_most = timedelta(seconds=30 if wake else 0)

@@ -48,12 +48,18 @@ class Listener:
         self._missed = missed
         self._random = random
         self._pace = pace
+        self._opening = asyncio.Lock()
         self._keeping: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Return when the channel is heard; an error of ours if the server can't be reached at all."""
-        connection = await self._connected()
-        self._keeping = asyncio.create_task(self._keep(connection), name="mainspring-listener")
+        """Return when the channel is heard; an error of ours if the server can't be reached at all.
+
+        Twice changes nothing.
+        """
+        async with self._opening:
+            if self._keeping is None:
+                connection = await self._connected()
+                self._keeping = asyncio.create_task(self._keep(connection), name="mainspring-listener")
 
     async def close(self) -> None:
         """Hear no more; twice changes nothing."""

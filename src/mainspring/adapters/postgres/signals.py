@@ -33,14 +33,16 @@ class PostgresHub:
 
     @classmethod
     async def open(cls, address: Address, *, random: Random, pace: Pace | None = None) -> "PostgresHub":
-        """Begin to listen; ConfigurationError if a pooler stands between, StoreUnavailable if there is no server."""
+        """Be ready to send; ConfigurationError if a pooler stands between, StoreUnavailable if there is no server."""
         await check_sessions(address)
-        hub = cls(address, random=random, pace=pace or Pace())
-        await hub._listener.open()
-        return hub
+        return cls(address, random=random, pace=pace or Pace())
 
-    def subscribe(self) -> "PostgresSignals":
-        """A `Signals` of its own for one part of the process; it remembers what came since now."""
+    async def subscribe(self) -> "PostgresSignals":
+        """A `Signals` of its own for one part of the process; it remembers what comes from now on.
+
+        The first one begins to listen: every notification wakes whoever does, and a process that only adds needn't be.
+        """
+        await self._listener.open()
         subscriber = PostgresSignals(self)
         self._exchange.join(subscriber.subscriber)
         return subscriber
