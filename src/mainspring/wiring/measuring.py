@@ -79,7 +79,7 @@ class MeasuredWork(ForwardingWork):
     ) -> Sequence[Added]:
         """As `Work.add`."""
         with self._time("add"):
-            return await super().add(items, together=together, note=note)
+            return await self._work.add(items, together=together, note=note)
 
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
         """As `Work.claim`."""

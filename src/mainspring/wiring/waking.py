@@ -88,10 +88,13 @@ class WakingWork(ForwardingWork):
         self, items: Sequence[NewRun | NewJob], *, together: bool = False, note: Note | None = None
     ) -> Sequence[Added]:
         """As `Work.add`."""
-        foretold = self._waker.foretell(self._lanes(items))
-        answers = await super().add(items, together=together, note=note)
+        lanes = self._lanes(items)
+        foretold = self._waker.foretell(lanes)
+        answers = await self._work.add(items, together=together, note=note)
         stored = [item for item, answer in zip(items, answers, strict=True) if answer.kind is Addition.CREATED]
-        self._waker.wake(self._topics(stored), foretold=foretold)
+        if len(stored) < len(items):
+            lanes = self._lanes(stored)
+        self._waker.wake([*map(lane_topic, lanes), *_planner_topics(stored)], foretold=foretold)
         return answers
 
     async def steer(self, run: RunId, order: Order) -> Steered:
@@ -103,10 +106,6 @@ class WakingWork(ForwardingWork):
                 self._waker.wake([lane_topic(steered.task.lane)])
         return answer
 
-    def _topics(self, items: Sequence[NewRun | NewJob]) -> Sequence[str]:
-        standing = [TIMETABLE] if any(isinstance(item, NewJob) for item in items) else []
-        return [*map(lane_topic, self._lanes(items)), *standing]
-
     def _lanes(self, items: Sequence[NewRun | NewJob]) -> Collection[Lane]:
         """The lanes that have something due, or nearly."""
         now = self._clock.now()
@@ -117,6 +116,10 @@ class WakingWork(ForwardingWork):
                 if delay <= SOON:
                     lanes[item.task.lane] = None
         return lanes
+
+
+def _planner_topics(items: Sequence[NewRun | NewJob]) -> Sequence[str]:
+    return [TIMETABLE] if any(isinstance(item, NewJob) for item in items) else []
 
 
 class WakingTimetable(ForwardingTimetable):

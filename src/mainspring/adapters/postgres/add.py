@@ -259,14 +259,16 @@ def _owner(item: _Item) -> str:
 def _columns(runs: Sequence[NewRun]) -> list[Sequence[Any]]:
     """Runs as columns: what is each run's own, then what they share, once for all that are alike.
 
-    Most batches are alike but for ids and payloads, and each value that is sent costs both sides as much as the next.
+    Most batches are alike but for ids and payloads, and each value that is sent costs both sides as much as the next:
+    a column that says nothing is empty.
     """
     shared: dict[tuple[Any, ...], int] = {}
     places = [shared.setdefault(_shared_fields(run), len(shared) + 1) for run in runs]
+    instants = [None if isinstance(run.due, timedelta) else instant(run.due) for run in runs]
     return [
         [run.id for run in runs],
-        places,
-        [None if isinstance(run.due, timedelta) else instant(run.due) for run in runs],
+        places if len(shared) > 1 else (),
+        instants if any(instants) else (),
         [run.task.payload for run in runs],
         *zip(*shared, strict=True),
     ]

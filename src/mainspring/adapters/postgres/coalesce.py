@@ -6,8 +6,7 @@ Two batches are under way at a time: while the server stores one, the next is be
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from mainspring.adapters.postgres.failures import concerns_everybody
 from mainspring.errors import MainspringError
@@ -18,8 +17,7 @@ R = TypeVar("R")
 ABREAST = 2
 
 
-@dataclass(frozen=True, slots=True)
-class _Call(Generic[T, R]):
+class _Call(NamedTuple, Generic[T, R]):
     items: Sequence[T]
     answer: "asyncio.Future[Sequence[R]]"
 

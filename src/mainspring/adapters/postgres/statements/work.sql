@@ -3,16 +3,17 @@
 
 -- name: add
 -- New one-shot jobs, each a run; none of them ended before $16. What is a run's own comes first, with the place of what it
--- shares with others. What is stored already, live, ended or as a standing job, is left alone: queue and history are looked
--- at in one moment, so that a run on its way from one to the other is seen. What others add just now is met by its id, and
--- in the order of ids, so that nobody waits in a circle. Channel $17, unless it is null, is told $18 as this commits.
--- The answer is the moment, and the ids that were new, or null for all.
+-- shares with others: the only one, if none is given. What is stored already, live, ended or as a standing job, is left
+-- alone: queue and history are looked at in one moment, so that a run on its way from one to the other is seen. What others
+-- add just now is met by its id, and in the order of ids, so that nobody waits in a circle. Channel $17, unless it is null,
+-- is told $18 as this commits. The answer is the moment, and the ids that were new, or null for all.
 WITH given AS MATERIALIZED (
     SELECT *, coalesce(instant, now() + delay) AS due
     FROM unnest($1::uuid[], $2::integer[], $3::timestamptz[], $4::bytea[]) AS own (id, place, instant, payload)
     JOIN unnest($5::text[], $6::text[], $7::text[], $8::bytea[], $9::interval[], $10::text[], $11::text[], $12::smallint[],
                 $13::interval[], $14::text[], $15::text[]) WITH ORDINALITY
-        AS shared (owner, project, name, spec, delay, handler, lane, priority, timeout, retry, blob, place) USING (place)
+        AS shared (owner, project, name, spec, delay, handler, lane, priority, timeout, retry, blob, shared_place)
+        ON shared_place = coalesce(place, 1)
 ),
 added AS (
     INSERT INTO queue (id, job_id, owner, project, name, spec, kind, due_at, wake_at, handler, lane, priority, timeout, retry,
@@ -79,7 +80,8 @@ WITH given AS MATERIALIZED (
         AS own (id, place, instant, payload, job_id, origin, key, standing)
     JOIN unnest($5::text[], $6::text[], $7::text[], $8::bytea[], $9::interval[], $10::text[], $11::text[], $12::smallint[],
                 $13::interval[], $14::text[], $15::text[]) WITH ORDINALITY
-        AS shared (owner, project, name, spec, delay, handler, lane, priority, timeout, retry, blob, place) USING (place)
+        AS shared (owner, project, name, spec, delay, handler, lane, priority, timeout, retry, blob, shared_place)
+        ON shared_place = coalesce(place, 1)
 ),
 added AS (
     INSERT INTO queue (id, job_id, origin, owner, project, name, key, spec, kind, due_at, wake_at, handler, lane, priority,
