@@ -20,7 +20,7 @@ from mainspring.domain.ids import DEFAULT_LANE, Lane, RunId
 from mainspring.domain.outcome import Failed, HandedBack, Lost, Outcome, Settled, Succeeded
 from mainspring.domain.run import State
 from mainspring.errors import StoreError
-from mainspring.ports.work import Added, Addition, Cancel, Edit, Effect, Hold, Order, Release, Steered
+from mainspring.ports.work import Added, Addition, Cancel, Edit, Effect, Hold, Note, Order, Release, Steered
 from mainspring.testing.contracts.base import a_worker, added, claimed, claimed_one, held, settled, state_of, verdict
 from mainspring.testing.factories import Factory, a_key, a_task
 
@@ -135,6 +135,24 @@ async def test_an_order_that_waited_for_the_end_of_a_run_is_refused(
     await slow.do("SELECT succeed($1, $2, NULL, NULL)", attempt.run_id, attempt.fence)  # it ends after the order began
     await slow.do("COMMIT")
     assert await steering == Steered(effect=Effect.REFUSED, state=State.SUCCEEDED)
+
+
+@pytest.mark.parametrize("note", [None, lambda _: []], ids=["without a note", "with a note"])
+async def test_an_addition_that_meets_another_of_the_same_id_stores_the_rest(
+    store: PostgresStore, make: Factory, slow: Slow, note: Note | None
+) -> None:
+    alike, met, new = make.runs(3)
+    await added(store, alike)
+    columns = (
+        "owner, project, name, spec, kind, due_at, wake_at, handler, lane, priority, timeout, retry, payload, blob"
+    )
+    copied = f"INSERT INTO queue (id, job_id, {columns}) SELECT $1, $1, {columns} FROM queue WHERE id = $2"  # noqa: S608
+    await slow.do(copied, met.id, alike.id)
+    adding = await slow.until_blocking(store.work.add([met, new], note=note))
+    await slow.do("COMMIT")
+    assert [answer.kind for answer in await adding] == [Addition.EXISTING, Addition.CREATED]
+    worker = await a_worker(store)
+    assert {attempt.run_id for attempt in await claimed(store, worker)} == {alike.id, met.id, new.id}
 
 
 async def test_an_addition_repeated_while_the_run_ends_does_not_run_it_again(

@@ -11,6 +11,8 @@ from functools import partial
 from typing import Any, TypeGuard
 from uuid import UUID
 
+import asyncpg
+
 from mainspring.adapters.postgres.audit import append
 from mainspring.adapters.postgres.bounds import earliest_end
 from mainspring.adapters.postgres.coalesce import Coalescer
@@ -20,6 +22,7 @@ from mainspring.adapters.postgres.rows import Row, instant, kept_retry, task_fie
 from mainspring.adapters.postgres.statements import load
 from mainspring.domain.job import NewJob
 from mainspring.domain.run import NewRun
+from mainspring.errors import StoreUnavailable
 from mainspring.ports.signals import SOON, Herald, lane_topic
 from mainspring.ports.work import Added, Addition, Note
 
@@ -45,25 +48,26 @@ class Adder:
     async def add(self, items: Sequence[_Item], *, together: bool, note: Note | None = None) -> Sequence[Added]:
         """Store what is new; the answer for each item says what became of it."""
         if _all_plain(items):  # nothing here can conflict
-            return await self._add_plain(items) if note is None else await self._noted(items, note)
+            return await self._add_plain(items) if note is None else await self._plain(items, note)
         if together or note is not None:
             return await self._judged(items, together=together, note=note)
         return await self._add_judged(items)
 
-    async def _plain(self, runs: Sequence[NewRun]) -> Sequence[Added]:
-        if len(runs) >= WORTH_COPYING and (copied := await self._copied(runs)) is not None:
-            return copied
-        with self._announced(runs) as values:
-            row = await self._engine.row(_SQL["add"], *values, purpose=Purpose.WRITE)
-        return _plain_answers(runs, row)
-
-    async def _noted(self, runs: Sequence[NewRun], note: Note) -> Sequence[Added]:
+    async def _plain(self, runs: Sequence[NewRun], note: Note | None = None) -> Sequence[Added]:
         if len(runs) >= WORTH_COPYING and (copied := await self._copied(runs, note)) is not None:
             return copied
-        with self._announced(runs) as values:
-            return await self._engine.write(partial(_add_plain, runs=runs, values=values, note=note), Purpose.WRITE)
+        try:
+            with self._announced(runs) as values:
+                if note is None:
+                    return _plain_answers(runs, await self._engine.row(_SQL["add"], *values, purpose=Purpose.WRITE))
+                return await self._engine.write(partial(_add_plain, runs=runs, values=values, note=note), Purpose.WRITE)
+        except StoreUnavailable as error:
+            if not isinstance(error.__cause__, asyncpg.UniqueViolationError):
+                raise
+        # Somebody is storing the same id. What expects that costs every row more, and so comes second.
+        return await self._judged(runs, note=note)
 
-    async def _copied(self, runs: Sequence[NewRun], note: Note | None = None) -> Sequence[Added] | None:
+    async def _copied(self, runs: Sequence[NewRun], note: Note | None) -> Sequence[Added] | None:
         """The same at half the price where all are new; None if one isn't, or can't be written down."""
         try:
             return await self._engine.write(partial(_copy, runs=runs, note=note), Purpose.WRITE)

@@ -5,8 +5,8 @@
 -- New one-shot jobs, each a run; none of them ended before $16. What is a run's own comes first, with the place of what it
 -- shares with others: the only one, if none is given. What is stored already, live, ended or as a standing job, is left
 -- alone: queue and history are looked at in one moment, so that a run on its way from one to the other is seen. What others
--- add just now is met by its id, and in the order of ids, so that nobody waits in a circle. Channel $17, unless it is null,
--- is told $18 as this commits. The answer is the moment, and the ids that were new, or null for all.
+-- add just now makes it fail; in the order of ids, so that nobody waits in a circle. Channel $17, unless it is null, is told
+-- $18 as this commits. The answer is the moment, and the ids that were new, or null for all.
 WITH given AS MATERIALIZED (
     SELECT *, coalesce(instant, now() + delay) AS due
     FROM unnest($1::uuid[], $2::integer[], $3::timestamptz[], $4::bytea[]) AS own (id, place, instant, payload)
@@ -27,7 +27,7 @@ added AS (
         UNION ALL
         SELECT id FROM job WHERE id = ANY ($1::uuid[])
     )
-    ORDER BY id ON CONFLICT (id) DO NOTHING RETURNING id, owner, lane, kind
+    ORDER BY id RETURNING id, owner, lane, kind
 ),
 counted AS (
     INSERT INTO tally (owner, lane, kind, what, amount, ids)
