@@ -36,6 +36,8 @@ class Entry:
     since: int
     ticketed: bool = False
     """Whether it is where a run is found when the grace of its ticket has ended."""
+    copy: bytes | None = field(default=None, compare=False)
+    """What the run was when it was new, if its entry says so (see `copies`)."""
     mark: Mark = field(init=False, compare=False)
     """What it is remembered by."""
     rank: tuple[int, int, int] = field(init=False, compare=False)

@@ -16,6 +16,8 @@ from mainspring.errors import StoreUnavailable
 
 _TRIES = 2
 _BACKSTOP = span_of(BACKSTOP)
+_COMPARED = ("fence", "ticket")
+"""As the row was read; beside that it waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +39,24 @@ class Handed:
     """Why more than this may have been won."""
 
 
-async def hand_over(context: Context, home: Home, rows: Iterable[Row], to: Holder, now: int) -> Handed:
-    """Hand over those of *rows* that still wait as they were read."""
-    return await change_waiting(context, home, rows, lambda row: _values(row, to, now))
+async def hand_over(
+    context: Context, home: Home, rows: Iterable[Row], to: Holder, now: int, *, doubtful: Sequence[str] = ()
+) -> Handed:
+    """Hand over those of *rows* that still wait as they were read, also by the columns that are *doubtful*."""
+    return await change_waiting(context, home, rows, lambda row: _values(row, to, now), doubtful)
 
 
-async def change_waiting(context: Context, home: Home, rows: Iterable[Row], values: Callable[[Row], Row]) -> Handed:
+async def change_waiting(
+    context: Context, home: Home, rows: Iterable[Row], values: Callable[[Row], Row], doubtful: Sequence[str] = ()
+) -> Handed:
     """Give those of *rows* that still wait as they were read the *values* that each is to have.
 
     All that can change of a run that waits under one fence is whether a ticket of it is out.
     """
+    compared = (*_COMPARED, *doubtful)
     waiting = {identity(row, "id").int: row for row in rows}
     handed = Handed()
-    for batch in batches([_change(row, values(row)) for row in waiting.values()]):
+    for batch in batches([_change(row, values(row), compared) for row in waiting.values()]):
         try:
             await _carry_out(context, home, batch, waiting, handed)
         except StoreUnavailable as failure:
@@ -86,8 +93,8 @@ def _values(row: Row, to: Holder, now: int) -> Row:
     return values
 
 
-def _change(row: Row, values: Row) -> Change:
-    expected = {"state": int(State.WAITING), "fence": row["fence"], "ticket": row["ticket"]}
+def _change(row: Row, values: Row, compared: Sequence[str]) -> Change:
+    expected = {"state": int(State.WAITING), **{name: row[name] for name in compared}}
     return Change(key=(row["id"],), values=values, expected=expected)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from mainspring.adapters.cassandra.copies import copied
 from mainspring.adapters.cassandra.layout import EVERYTHING, month_of, slot_of
 from mainspring.adapters.cassandra.rows import Put, Row
 from mainspring.adapters.cassandra.tables import (
@@ -57,6 +58,7 @@ def of_waiting_run(row: Row) -> Sequence[Put]:
                 "owner": row["owner"],
                 "since": row["wake_at"],
                 "ticketed": True if row.get("ticket") == row["fence"] else None,
+                "copy": copied(row),
             },
         ),
     ]

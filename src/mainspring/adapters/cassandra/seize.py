@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mainspring.adapters.cassandra.context import Context
+from mainspring.adapters.cassandra.copies import DOUBTFUL, copy_of
 from mainspring.adapters.cassandra.due import Entry, Lead, lead
 from mainspring.adapters.cassandra.hand_over import Handed, Holder, hand_over
 from mainspring.adapters.cassandra.intents import Intents
@@ -77,8 +78,44 @@ class _Taken:
     def failure(self) -> StoreUnavailable | None:
         return self.unread or self.handed.failure
 
+    def joined(self, later: "_Taken") -> "_Taken":
+        """Both together; of this one, nothing has failed."""
+        handed = Handed([*self.handed.won, *later.handed.won], later.handed.lost, later.handed.failure)
+        return _Taken(handed, [*self.gone, *later.gone], later.unread)
+
 
 async def _take(
+    context: Context,
+    home: Home,
+    entries: Sequence[Entry],
+    holder: Holder,
+    *,
+    known: Mapping[int, Row],
+    announced: Awaitable[int],
+) -> _Taken:
+    """Hand over by the copies that entries carry; what has none, or was refused, by the rows that are there."""
+    unread = [entry for entry in entries if entry.copy is not None and entry.id.int not in known]
+    copied = await _take_copied(context, home, unread, holder, announced) if unread else _Taken(Handed())
+    won = {identity(row, "id").int for row in copied.handed.won}
+    rest = [entry for entry in entries if entry.id.int not in won] if won else entries
+    if not rest or copied.failure is not None:
+        return copied
+    return copied.joined(await _take_read(context, home, rest, holder, known=known, announced=announced))
+
+
+async def _take_copied(
+    context: Context, home: Home, entries: Sequence[Entry], holder: Holder, announced: Awaitable[int]
+) -> _Taken:
+    """Drops only what was won: whatever is refused may lie ahead, as what is stored right now does."""
+    await announced  # whatever becomes of the batch, what it may hand over is known before it leaves
+    now = context.now()
+    copies = [copy for entry in entries if entry.since <= now and (copy := copy_of(entry)) is not None]
+    handed = await hand_over(context, home, copies, holder, now, doubtful=DOUBTFUL)
+    won = {identity(row, "id").int for row in handed.won}
+    return _Taken(handed, [entry for entry in entries if entry.id.int in won])
+
+
+async def _take_read(
     context: Context,
     home: Home,
     entries: Sequence[Entry],
@@ -93,7 +130,7 @@ async def _take(
         rows |= {identity(row, "id").int: row for row in await read_at(context, home, unread.values())}
     except StoreUnavailable as failure:
         return _Taken(Handed(), unread=failure)
-    await announced  # whatever becomes of the batch, what it may hand over is known before it leaves
+    await announced
     now = context.now()
     leads = [(entry, _lead(entry, rows, now)) for entry in entries]
     ready = [rows[entry.id.int] for entry, leads_to in leads if leads_to is Lead.READY]

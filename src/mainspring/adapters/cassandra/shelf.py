@@ -198,6 +198,7 @@ class Shelf:
                 row["priority"],
                 row["since"],
                 bool(row["ticketed"]),
+                row["copy"],
             )
             for row in rows
         ]

@@ -120,10 +120,11 @@ SLOT: Final = Table(
 
 DUE: Final = Table(
     name="due",
-    comment="Index: waiting runs by when they wake, or were written if that was later; `since` is the wake time.",
+    comment="Index: waiting runs by when they wake, or were written if that was later; `since` is the wake time, "
+    "`copy` what a small new run executes.",
     partition={"shard": INT, "lane": TEXT, "slot": BIGINT},
     clustering={"wake_at": BIGINT, "id": UUID, "fence": INT},
-    columns={"priority": INT, "owner": TEXT, "since": BIGINT, "ticketed": BOOLEAN},
+    columns={"priority": INT, "owner": TEXT, "since": BIGINT, "ticketed": BOOLEAN, "copy": BLOB},
 )
 
 DUE_SLOT: Final = Table(
