@@ -30,7 +30,7 @@ from mainspring.adapters.cassandra.tables import RUN
 from mainspring.adapters.cassandra.totals import read_totals
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
-from mainspring.domain.ids import DEFAULT_LANE, RANDOM_BITS, JobId, RunId, new_job_id
+from mainspring.domain.ids import DEFAULT_LANE, RANDOM_BITS, JobId, Lane, RunId, new_job_id
 from mainspring.domain.run import NewRun
 from mainspring.domain.task import Task
 from mainspring.ports.sessions import NewSession, Role
@@ -43,14 +43,17 @@ FEW_SLOTS = 16
 """Slots of a worker that executes it: so many runs per pause are all that it can do, however quick the node is."""
 APPLICATION = f"""
 import asyncio
+import os
 
 from mainspring import handler
 
-@handler("{HANDLER}")
+LANE = os.environ["BENCH_LANE"]
+
+@handler("{HANDLER}", lane=LANE)
 async def execute(payload: object) -> None:
     pass
 
-@handler("{UNHURRIED}")
+@handler("{UNHURRIED}", lane=LANE)
 async def pause(payload: object) -> None:
     await asyncio.sleep({PAUSE})
 """
@@ -60,6 +63,8 @@ SETTLING_DOWN = 45.0
 LISTENING = 20.0
 UNHURRIED_SECONDS = 15.0
 """What the unhurried workers have to do, if nothing holds them up."""
+WARM_UPS = 3
+"""Queues that are emptied before anything is measured: so long the node makes the code faster that it needs for it."""
 TICKS = 50
 LOOK = 0.2
 """Seconds between two looks at the figures, which mustn't cost what they measure."""
@@ -91,6 +96,7 @@ class Bench:
         self._bridge = bridge
         self._node = psutil.Process(cluster.nodes[0].pid)
         self._random = SystemRandom()
+        self._lanes = 0
 
     async def measured(self, work: Callable[[], Awaitable[float]]) -> Measured:
         """What *work* counted, with how long it took."""
@@ -122,23 +128,31 @@ class Bench:
 
         return await self.measured(decide_all)
 
-    async def add(self, count: int, delay: timedelta = timedelta(0), handler: str = HANDLER) -> None:
+    async def add(
+        self, count: int, delay: timedelta = timedelta(0), handler: str = HANDLER, lane: Lane = DEFAULT_LANE
+    ) -> None:
         """Store so many runs that are due after *delay*, an hour's worth of minutes apart at most."""
         for start in range(0, count, ADDED_AT_ONCE):
             spread = delay + timedelta(seconds=start * 3600 / count) if delay else delay
             number = min(ADDED_AT_ONCE, count - start)
-            await self.store.work.add([self._run(spread, handler) for _ in range(number)])
+            await self.store.work.add([self._run(spread, handler, lane) for _ in range(number)])
 
     async def worked(self, runs: int, workers: int, *, handler: str = HANDLER, options: Sequence[str] = ()) -> Measured:
-        """Rows changed by so many worker processes that empty a queue: each run is claimed and settled."""
-        await self.add(runs, handler=handler)
+        """Rows changed by so many worker processes that work through a queue: each run is claimed and settled.
+
+        Each queue is a lane of its own: workers are killed in the end, and what they leave behind is in nobody's way.
+        Measured while all have work, from a tenth of the queue to nine tenths.
+        """
+        self._lanes += 1
+        lane = Lane(f"bench-{self._lanes}")
+        await self.add(runs, handler=handler, lane=lane)
         ended_before = await self._ended()
-        async with self._workers(workers, options):
-            await self._until_ended(ended_before + runs // 10)  # they have all started by then
+        async with self._workers(workers, lane, options):
+            await self._until_ended(ended_before + runs // 10)
 
             async def empty() -> float:
                 first = await self._ended()
-                return 2 * (await self._until_ended(ended_before + runs) - first)
+                return 2 * (await self._until_ended(ended_before + runs * 9 // 10) - first)
 
             return await self.measured(empty)
 
@@ -183,20 +197,22 @@ class Bench:
         return float(sum(row["count"] for row in tables if not str(row["keyspace_name"]).startswith("system")))
 
     @asynccontextmanager
-    async def _workers(self, count: int, options: Sequence[str]) -> AsyncIterator[None]:
+    async def _workers(self, count: int, lane: Lane, options: Sequence[str]) -> AsyncIterator[None]:
         names = [f"bench-{number}" for number in range(count)]
         commands = [["worker", "--app", "bench_app", "--worker-name", name, *options] for name in names]
-        async with self._processes(commands):
+        async with self._processes(commands, lane):
             yield
 
     @asynccontextmanager
-    async def _processes(self, commands: Sequence[Sequence[str]]) -> AsyncIterator[None]:
+    async def _processes(self, commands: Sequence[Sequence[str]], lane: Lane = DEFAULT_LANE) -> AsyncIterator[None]:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "bench_app.py").write_text(APPLICATION)  # noqa: ASYNC240 - nobody else waits
             program = [sys.executable, "-c", "from mainspring.cli.main import run; run()"]
             options = ["--store", self.url, "--data", folder, "--log-format", "json", "--log-level", "error"]
+            environment = {**os.environ, "BENCH_LANE": lane}
             started = [
-                await asyncio.create_subprocess_exec(*program, *command, *options, cwd=folder) for command in commands
+                await asyncio.create_subprocess_exec(*program, *command, *options, cwd=folder, env=environment)
+                for command in commands
             ]
             try:
                 yield
@@ -208,9 +224,9 @@ class Bench:
     def _id(self) -> RunId:
         return RunId(new_job_id(SystemClock().now(), self._random.bits(RANDOM_BITS)))
 
-    def _run(self, delay: timedelta, handler: str) -> NewRun:
+    def _run(self, delay: timedelta, handler: str, lane: Lane) -> NewRun:
         run_id = self._id()
-        return NewRun(id=run_id, job_id=JobId(run_id), task=Task(handler=handler), due=delay)
+        return NewRun(id=run_id, job_id=JobId(run_id), task=Task(handler=handler, lane=lane), due=delay)
 
 
 def _row(shard: int, slot: int, run_id: RunId) -> Put:
@@ -260,7 +276,8 @@ async def main(runs: int, waiting: int) -> None:
     async with benched() as bench:
         # A cold virtual machine is ten times as slow, and compiles for as long as anything is new to it.
         await bench.decided(runs, MOST_CHANGES)
-        await bench.worked(runs, 1)
+        for _ in range(WARM_UPS):
+            await bench.worked(runs, 1)
         batches = await bench.decided(runs, MOST_CHANGES)
         singles = await bench.decided(max(runs // 20, SHARDS), 1)
         print(f"raw: rows decided by batches of {MOST_CHANGES}  {batches}")
