@@ -10,9 +10,10 @@ import apsw
 
 from mainspring.adapters.sqlite.connection import connect
 
-WORTHWHILE = 4_000
-"""Pages in the log from which on they are moved."""
-TOO_MANY = 4 * WORTHWHILE
+WORTHWHILE = 16_000
+"""Pages in the log from which on they are moved, 64 MB of them: whoever commits meanwhile waits for the same disk, and
+the more rarely that is, the fewer notice. A page that changed often is moved once."""
+TOO_MANY = 2 * WORTHWHILE
 """Pages at which the writer waits for them to be moved: the log mustn't grow for ever."""
 
 
