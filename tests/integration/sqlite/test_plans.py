@@ -47,8 +47,9 @@ HOT = [
     ("work", "candidates"),
     ("work", "hand_over"),
     ("work", "handed_over"),
-    ("work", "highest_priority"),
+    ("work", "due"),
     ("work", "levels"),
+    ("work", "next_wake"),
     ("work", "current"),
     ("work", "settled_before"),
     ("work", "succeed"),
@@ -94,15 +95,20 @@ def test_no_hot_statement_scans_a_table_or_sorts(connection: apsw.Connection, fi
 
 
 def test_a_claim_steps_from_priority_to_priority_and_reads_each_from_its_oldest(connection: apsw.Connection) -> None:
-    step = plan(connection, "work", "highest_priority")
-    assert "SEARCH queue USING COVERING INDEX queue_claim (lane=?)" in step
-    assert "SEARCH lower USING COVERING INDEX queue_claim (lane=? AND priority<?)" in step
     steps = plan(connection, "work", "levels")
+    assert "SEARCH queue USING COVERING INDEX queue_claim (lane=?)" in steps
     assert "SEARCH lower USING COVERING INDEX queue_claim (lane=? AND priority<?)" in steps
     assert "SEARCH queue USING COVERING INDEX queue_claim (lane=? AND priority=?)" in steps
     candidates = plan(connection, "work", "candidates")
     assert "SEARCH queue USING COVERING INDEX queue_claim (lane=? AND priority=? AND wake_at<?)" in candidates
-    assert "SEARCH queue USING COVERING INDEX queue_claim (lane=? AND priority=? AND wake_at>?)" in candidates
+
+
+def test_what_is_due_of_a_lane_is_found_whatever_priorities_wait_there(connection: apsw.Connection) -> None:
+    due = plan(connection, "work", "due")
+    assert due.count("SEARCH queue USING COVERING INDEX queue_wake (lane=? AND wake_at<?)") == 2
+    assert "SEARCH queue USING COVERING INDEX queue_wake (lane=? AND wake_at>?)" in due
+    assert "SEARCH queue USING COVERING INDEX queue_wake (lane=?)" in plan(connection, "work", "next_wake")
+    assert "SEARCH queue USING INDEX queue_wake (lane=? AND wake_at<?)" in plan(connection, "views", "due")
 
 
 def test_a_claim_is_planned_once_whatever_its_values_are(connection: apsw.Connection) -> None:
@@ -115,8 +121,8 @@ def test_a_claim_is_planned_once_whatever_its_values_are(connection: apsw.Connec
     connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, note)
     try:
         for priority in range(3):
-            connection.execute(statements["highest_priority"], ("default",)).get  # noqa: B018 - reads to the end
-            connection.execute(statements["levels"], ("default", priority)).get  # noqa: B018 - the same
+            connection.execute(statements["due"], ("default", LATER, priority)).get  # noqa: B018 - reads to the end
+            connection.execute(statements["levels"], ("default",)).get  # noqa: B018 - the same
             connection.execute(statements["candidates"], ("default", priority, LATER, 32)).get  # noqa: B018 - the same
     finally:
         connection.trace_v2(0)

@@ -1,8 +1,8 @@
 """Handing waiting runs over."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -34,8 +34,8 @@ def claim(transaction: Transaction, by: SessionId, lanes: Sequence[Lane], limit:
     attempts = hand_over(transaction, by, worker, chosen) if chosen else ()
     if len(chosen) == limit:
         return Claimed(attempts, more_at=0)
-    # Not full: every offer went through all its priorities, and took all that was due.
-    return Claimed(attempts, more_at=_first([wake for offer in offers for wake in offer.wakes]))
+    # Not full: every offer held all that was due.
+    return Claimed(attempts, more_at=_first(offer.next_wake for offer in offers))
 
 
 def holder(transaction: Transaction, by: SessionId) -> str:
@@ -48,7 +48,7 @@ def holder(transaction: Transaction, by: SessionId) -> str:
 
 def next_wakes(transaction: Transaction, lanes: Sequence[Lane]) -> Mapping[Lane, int]:
     """The moment when the next waiting run of each lane wakes, held ones apart."""
-    wakes = ((lane, _first([level.wake for level in levels(transaction, lane)])) for lane in lanes)
+    wakes = ((lane, _first([transaction.value(_SQL["next_wake"], lane)])) for lane in lanes)
     return {lane: wake for lane, wake in wakes if wake is not None}
 
 
@@ -60,6 +60,31 @@ def hand_over(transaction: Transaction, by: SessionId, worker: str, chosen: Sequ
     return [attempt_from(row) for row in json.loads(transaction.value(_SQL["handed_over"], batch))]
 
 
+@dataclass(slots=True)
+class _Offer:
+    """What a lane has to give: rows that are due, as many as are wanted or all; of all, when the next one wakes."""
+
+    rows: list[int]
+    next_wake: int | None = None
+
+
+def _offer(transaction: Transaction, lane: Lane, limit: int) -> _Offer:
+    due, next_wake = transaction.value(_SQL["due"], lane, transaction.now, limit)
+    if due is None:
+        return _Offer(_best(transaction, lane, limit))
+    return _Offer([row for _, _, row in sorted(json.loads(due))], next_wake)
+
+
+def _best(transaction: Transaction, lane: Lane, limit: int) -> list[int]:
+    """Of more due rows than are wanted, those of the highest priorities that have waited longest."""
+    rows: list[int] = []
+    for priority, wake in levels(transaction, lane):
+        if wake <= transaction.now and len(rows) < limit:
+            found = transaction.value(_SQL["candidates"], lane, priority, transaction.now, limit - len(rows))
+            rows += json.loads(found)
+    return rows
+
+
 class Level(NamedTuple):
     """A priority that waiting runs have, and when the first of them wakes."""
 
@@ -67,48 +92,14 @@ class Level(NamedTuple):
     wake: int
 
 
-@dataclass(slots=True)
-class _Offer:
-    """What a lane has to give: rows that are due, and of each priority when the first that isn't due wakes."""
-
-    rows: list[int] = field(default_factory=list)
-    wakes: list[int] = field(default_factory=list)
-
-
-def _offer(transaction: Transaction, lane: Lane, limit: int) -> _Offer:
-    offer = _Offer()
-    for priority, wake in levels(transaction, lane):
-        if wake > transaction.now:
-            offer.wakes.append(wake)
-            continue
-        wanted = limit - len(offer.rows)
-        rows, later = transaction.value(_SQL["candidates"], lane, priority, transaction.now, wanted)
-        offer.rows += json.loads(rows)
-        if later is not None:
-            offer.wakes.append(later)
-        if len(offer.rows) == limit:
-            break
-    return offer
-
-
 def levels(transaction: Transaction, lane: Lane) -> Sequence[Level]:
-    """From the highest priority. Nearly always there is one, which is found by a few steps of an index.
-
-    Of several, all are looked up in one statement: each statement of its own costs as much as dozens of such steps.
-    """
-    first = transaction.value(_SQL["highest_priority"], lane)
-    if first is None:
-        return ()
-    highest, wake, lower = first
-    if lower is None:
-        return (Level(highest, wake),)
-    found = json.loads(transaction.value(_SQL["levels"], lane, highest))
-    return [Level(priority, wake) for priority, wake in found]
+    """From the highest priority, by a few steps of an index for each."""
+    return [Level(priority, wake) for priority, wake in json.loads(transaction.value(_SQL["levels"], lane))]
 
 
-def _first(wakes: Sequence[int]) -> int | None:
+def _first(wakes: Iterable[int | None]) -> int | None:
     """The earliest that isn't held."""
-    return min((wake for wake in wakes if wake < HELD), default=None)
+    return min((wake for wake in wakes if wake is not None and wake < HELD), default=None)
 
 
 def _in_turn(offers: Sequence[_Offer]) -> list[int]:

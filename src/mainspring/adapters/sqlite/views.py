@@ -7,7 +7,6 @@ from functools import partial
 
 from mainspring.adapters.figures import Total, tallies
 from mainspring.adapters.sqlite import pages
-from mainspring.adapters.sqlite.claim import levels
 from mainspring.adapters.sqlite.engine import Engine, Transaction
 from mainspring.adapters.sqlite.rows import micros, run_from, to_instant
 from mainspring.adapters.sqlite.statements import load
@@ -69,14 +68,9 @@ def _run(transaction: Transaction, run_id: RunId) -> Run | None:
 
 
 def _due(transaction: Transaction, owner: str | None) -> int:
-    """From lane to lane and from priority to priority, so that only what is due is counted."""
+    """From lane to lane, so that only what is due is counted."""
     soon = transaction.now + _GRACE
-    return sum(
-        transaction.value(_SQL["due"], lane, level.priority, transaction.now, owner, soon)
-        for lane in _lanes(transaction)
-        for level in levels(transaction, lane)
-        if level.wake <= soon
-    )
+    return sum(transaction.value(_SQL["due"], lane, transaction.now, owner, soon) for lane in _lanes(transaction))
 
 
 def _lanes(transaction: Transaction) -> Iterator[Lane]:

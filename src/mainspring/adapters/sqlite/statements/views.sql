@@ -52,11 +52,11 @@ SELECT json_group_array(json_array(owner, lane, kind, amount)) FROM (
 SELECT min(lane) FROM queue WHERE state = 0 AND lane > ?1;
 
 -- name: due
--- How many runs of one lane and priority have woken, of all owners or of one; those with a ticket out among them, which
--- claims pass over, but not beyond ?5.
+-- How many runs of one lane have woken, of all owners or of one; those with a ticket out among them, which claims pass
+-- over, but not beyond ?4.
 SELECT count(*) FROM queue
-WHERE lane = ?1 AND state = 0 AND priority = ?2 AND wake_at <= ?5 AND (wake_at <= ?3 OR deadline_at IS NOT NULL)
-  AND (?4 IS NULL OR owner = ?4);
+WHERE lane = ?1 AND state = 0 AND wake_at <= ?4 AND (wake_at <= ?2 OR deadline_at IS NOT NULL)
+  AND (?3 IS NULL OR owner = ?3);
 
 -- name: dead_count
 SELECT count(*) FROM dead_letter;

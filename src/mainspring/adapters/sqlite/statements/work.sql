@@ -53,15 +53,21 @@ ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
 -- The name of a session that is alive.
 SELECT name FROM session WHERE id = ?1 AND state = 0;
 
--- name: highest_priority
--- The highest priority that waiting runs of a lane have, when the first of them wakes, and the next priority below.
-SELECT priority, wake_at, (SELECT max(priority) FROM queue lower WHERE lane = ?1 AND state = 0 AND lower.priority < queue.priority)
-FROM queue WHERE lane = ?1 AND state = 0 ORDER BY priority DESC, wake_at LIMIT 1;
+-- name: due
+-- All runs of a lane that are due, unless they are more than ?3; and when the first of the others wakes.
+SELECT iif(
+    (SELECT 1 FROM queue WHERE lane = ?1 AND state = 0 AND wake_at <= ?2 LIMIT 1 OFFSET ?3) IS NULL,
+    (SELECT json_group_array(json_array(-priority, wake_at, seq)) FROM queue WHERE lane = ?1 AND state = 0 AND wake_at <= ?2),
+    NULL
+), (SELECT min(wake_at) FROM queue WHERE lane = ?1 AND state = 0 AND wake_at > ?2);
+
+-- name: next_wake
+SELECT min(wake_at) FROM queue WHERE lane = ?1 AND state = 0;
 
 -- name: levels
--- The priorities that waiting runs of a lane have, from the highest, which is known; and when the first of each wakes.
+-- The priorities that waiting runs of a lane have, from the highest; and when the first of each wakes.
 WITH RECURSIVE level (priority) AS (
-    SELECT ?2
+    SELECT max(priority) FROM queue WHERE lane = ?1 AND state = 0
     UNION ALL
     SELECT (SELECT max(lower.priority) FROM queue lower WHERE lane = ?1 AND state = 0 AND lower.priority < level.priority)
     FROM level WHERE priority IS NOT NULL
@@ -71,10 +77,8 @@ SELECT json_group_array(json_array(
 )) FROM level WHERE priority IS NOT NULL;
 
 -- name: candidates
--- The runs of one priority that have waited longest, and when the first of those that aren't due wakes: no other of
--- those is touched.
-SELECT json_group_array(seq), (SELECT min(wake_at) FROM queue WHERE lane = ?1 AND state = 0 AND priority = ?2 AND wake_at > ?3)
-FROM (
+-- The runs of one priority that have waited longest.
+SELECT json_group_array(seq) FROM (
     SELECT seq FROM queue WHERE lane = ?1 AND state = 0 AND priority = ?2 AND wake_at <= ?3 ORDER BY wake_at, seq LIMIT ?4
 );
 
