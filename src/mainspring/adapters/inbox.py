@@ -21,15 +21,11 @@ class Inbox:
         self._idle_alarms: list[Alarm] = []
         self._closed = False
 
-    def deliver(self, topics: Sequence[str]) -> None:
-        """Remember *topics* and wake the waits that want one of them."""
+    def deliver(self, topics: Sequence[str]) -> bool:
+        """Remember *topics* and wake the waits that want one of them; whether there was any."""
         self._arrived.update(dict.fromkeys(topics))
         while len(self._arrived) > MAX_REMEMBERED:
             del self._arrived[next(iter(self._arrived))]
-        self.alert(topics)
-
-    def alert(self, topics: Sequence[str]) -> bool:
-        """Wake the waits that want one of *topics*, and remember nothing; whether there was any."""
         waits = [woken for wanted, woken in self._waits if not woken.done() and not wanted.isdisjoint(topics)]
         for woken in waits:
             woken.set_result(True)

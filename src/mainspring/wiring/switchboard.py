@@ -29,7 +29,7 @@ class Exchange:
     herald: Herald | None = None
     """For the store, if it carries the signals itself."""
     foretell: Callable[[Sequence[str]], bool] | None = None
-    """Wakes those of this loop who wait for topics, if any do; for a store that does all in the order of asking."""
+    """Tells those of this loop, and whether any waited to hear it; for a store that does all in the order of asking."""
 
 
 class Switchboard:
@@ -76,4 +76,4 @@ def through_folder(folder: Path) -> Exchange:
     async def open_signals(listening: bool) -> OpenSignals:
         return await FileSignals.open(folder, listening=listening, household=household)
 
-    return Exchange(open=open_signals, foretell=household.alert)
+    return Exchange(open=open_signals, foretell=household.foretell)

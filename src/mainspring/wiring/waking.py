@@ -5,7 +5,8 @@ answer never waits for it, and if it is lost, a poll finds the work a moment lat
 
 A store that does everything in the order in which it was asked allows more. The worker of the same loop is told that
 work is coming before the store is asked to add it: its claim then follows the addition at once, nearly always into
-the same commit, and the run starts after one sync of the disk instead of two. Nothing rests on that either.
+the same commit, and the run starts after one sync of the disk instead of two. A worker that is claiming at that moment
+claims once more. Nothing rests on that either.
 """
 
 import asyncio

@@ -98,16 +98,17 @@ async def test_who_has_left_the_household_is_told_nothing(tmp_path: Path) -> Non
         assert await one.wait(["a"], NOW) is True
 
 
-async def test_an_alert_wakes_who_waits_and_is_not_remembered(tmp_path: Path) -> None:
+async def test_what_is_foretold_wakes_who_waits_and_is_remembered_by_who_is_about_to(tmp_path: Path) -> None:
     household = Household()
     async with opened(tmp_path, household) as signals:
         waiting = asyncio.create_task(signals.wait(["a"], LONG))
         await asyncio.sleep(0)
-        household.alert(["a"])
+        assert household.foretell(["a"]) is True
         assert await waiting is True
+        assert await signals.wait(["a"], NOW) is False, "it was heard once"
 
-        household.alert(["a"])
-        assert await signals.wait(["a"], NOW) is False
+        assert household.foretell(["a"]) is False, "nobody waits"
+        assert await signals.wait(["a"], NOW) is True
 
 
 async def test_a_subscriber_that_came_later_is_found_at_once(tmp_path: Path) -> None:

@@ -27,10 +27,10 @@ class Household:
             inbox.deliver(topics)
         return told.keys()
 
-    def alert(self, topics: Sequence[str]) -> bool:
-        """Wake those of this loop who wait for one of *topics* at this moment, if any do; nobody remembers it."""
-        woken = [inbox.alert(topics) for _, inbox in self._here()]  # all of them, not up to the first
-        return any(woken)
+    def foretell(self, topics: Sequence[str]) -> bool:
+        """Put *topics* into every inbox of this loop; whether anybody waits for one of them at this moment."""
+        heard = [inbox.deliver(topics) for _, inbox in self._here()]  # all of them, not up to the first
+        return any(heard)
 
     def _here(self) -> Iterator[tuple[str, Inbox]]:
         loop = asyncio.get_running_loop()
