@@ -106,6 +106,14 @@ class ClaimingContract(StoreContract):
         assert claim.next_in is not None
         assert NOTHING < claim.next_in <= FAR
 
+    async def test_the_next_run_of_all_lanes_is_announced(self, store: Store, make: Factory) -> None:
+        await added(store, make.run(due=2 * FAR, lane=LEFT), make.run(due=FAR, lane=RIGHT))
+        worker = await a_worker(store)
+        for lanes in 2 * [[LEFT, RIGHT]] + 2 * [[RIGHT, LEFT]]:  # each claim may begin with another lane
+            claim = await store.work.claim(worker, lanes, 10)
+            assert claim.next_in is not None
+            assert NOTHING < claim.next_in <= FAR
+
     async def test_a_run_is_claimed_once_its_time_has_come(self, store: Store, make: Factory, time: Time) -> None:
         await added(store, make.run(due=SHORT))
         await time.pass_(LONGER)
