@@ -22,6 +22,7 @@ class Sizes:
 
     jobs: int = 100_000
     single_adds: int = 2_000
+    first_adds: int = 1_000
     concurrent_adds: int = 10_000
     callers: int = 32
     idle_starts: int = 200
@@ -42,6 +43,7 @@ class Sizes:
 QUICK = Sizes(
     jobs=200,
     single_adds=50,
+    first_adds=50,
     concurrent_adds=50,
     idle_starts=10,
     timers=10,

@@ -1,4 +1,4 @@
-"""Jobs per second added by a call each: by one caller, then by many at once."""
+"""Jobs per second added by a call each: by one caller, then by many at once, once each has made its first calls."""
 
 from benchmarks.figures import Figure
 from benchmarks.process import Child
@@ -9,6 +9,8 @@ def measure(stage: Stage) -> list[Figure]:
     sizes = stage.sizes
     with stage.client() as client:
         alone = _rate(client, sizes.single_adds, callers=1)
+        # Before that, pools are being filled: what a connection costs says nothing about an addition.
+        _rate(client, sizes.first_adds, callers=sizes.callers)
         together = _rate(client, sizes.concurrent_adds, callers=sizes.callers)
     return [
         Figure(name="single_add", value=alone, unit="jobs/s"),

@@ -44,7 +44,7 @@ def test_every_preloaded_added_and_timed_job_is_counted(present: str, tmp_path: 
 
     assert figures["throughput.executed"] == 200
     assert figures["bulk_add.stored"] == 200
-    assert figures["single_add.stored"] == 100
+    assert figures["single_add.stored"] == 150
     assert figures["idle_start.executed"] == 10
     assert figures.get("idle_start.one_process.executed", 0) == (10 if embedded else 0)
     assert figures["timer_lag.executed"] == 10
