@@ -10,7 +10,7 @@ claims once more. Nothing rests on that either.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from mainspring.domain.ids import Lane, RunId, SessionId
@@ -18,7 +18,7 @@ from mainspring.domain.job import Job, NewJob
 from mainspring.domain.plan import Skip
 from mainspring.domain.run import NewRun
 from mainspring.ports.sessions import Sessions
-from mainspring.ports.signals import SOON, TIMETABLE, Signals, coming_topic, lane_topic, session_topic
+from mainspring.ports.signals import SOON, TIMETABLE, Signals, coming_topic, lane_of, lane_topic, session_topic
 from mainspring.ports.time import Clock
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.views import Views
@@ -39,14 +39,17 @@ class Waker:
         """Topics sent lately, and whether they were asked for again since."""
         self._sending: set[asyncio.Task[None]] = set()
 
-    def foretell(self, lanes: Collection[Lane]) -> bool:
-        """Say that *lanes* are about to have work, where that isn't too early; whether somebody waited to hear it."""
-        return self._foretell is not None and self._foretell([coming_topic(lane) for lane in lanes])
+    def foretell(self, topics: Sequence[str]) -> bool:
+        """Say that the lanes among *topics* are about to have work, if that isn't too early; whether anybody waits."""
+        if self._foretell is None:
+            return False
+        return self._foretell([coming_topic(lane) for topic in topics if (lane := lane_of(topic)) is not None])
 
     def wake(self, topics: Sequence[str], *, foretold: bool = False) -> None:
         """Send *topics* at once, or when their pause is over; what was *foretold* can wait for a pause as well."""
-        fresh = [topic for topic in dict.fromkeys(topics) if topic not in self._pausing]
-        self._pausing.update(dict.fromkeys(topics, True))
+        fresh = [topic for topic in topics if topic not in self._pausing]
+        for topic in topics:
+            self._pausing[topic] = True
         if fresh and foretold:
             self._pause(fresh)
         elif fresh:
@@ -89,13 +92,14 @@ class WakingWork(ForwardingWork):
         self, items: Sequence[NewRun | NewJob], *, together: bool = False, note: Note | None = None
     ) -> Sequence[Added]:
         """As `Work.add`."""
-        lanes = self._lanes(items)
-        foretold = self._waker.foretell(lanes)
+        topics = self._topics(items)
+        foretold = self._waker.foretell(topics)
         answers = await self._work.add(items, together=together, note=note)
         stored = [item for item, answer in zip(items, answers, strict=True) if answer.kind is Addition.CREATED]
         if len(stored) < len(items):
-            lanes = self._lanes(stored)
-        self._waker.wake([*map(lane_topic, lanes), *_planner_topics(stored)], foretold=foretold)
+            topics = self._topics(stored)
+        if topics:
+            self._waker.wake(topics, foretold=foretold)
         return answers
 
     async def steer(self, run: RunId, order: Order) -> Steered:
@@ -107,20 +111,21 @@ class WakingWork(ForwardingWork):
                 self._waker.wake([lane_topic(steered.task.lane)])
         return answer
 
-    def _lanes(self, items: Sequence[NewRun | NewJob]) -> Collection[Lane]:
-        """The lanes that have something due, or nearly."""
-        now = self._clock.now()
-        lanes: dict[Lane, None] = {}
+    def _topics(self, items: Sequence[NewRun | NewJob]) -> Sequence[str]:
+        """The lanes that have something due, or nearly; and the timetable, if there is a standing job."""
+        lanes: dict[Lane, str] = {}
+        standing, now = False, None
         for item in items:
-            if isinstance(item, NewRun) and item.task.lane not in lanes:
-                delay = item.due - now if isinstance(item.due, datetime) else item.due
+            if isinstance(item, NewJob):
+                standing = True
+            elif item.task.lane not in lanes:
+                delay = item.due
+                if isinstance(delay, datetime):
+                    now = now or self._clock.now()
+                    delay -= now
                 if delay <= SOON:
-                    lanes[item.task.lane] = None
-        return lanes
-
-
-def _planner_topics(items: Sequence[NewRun | NewJob]) -> Sequence[str]:
-    return [TIMETABLE] if any(isinstance(item, NewJob) for item in items) else []
+                    lanes[item.task.lane] = lane_topic(item.task.lane)
+        return [*lanes.values(), TIMETABLE] if standing else [*lanes.values()]
 
 
 class WakingTimetable(ForwardingTimetable):
