@@ -13,7 +13,7 @@ from itertools import chain
 
 from mainspring.adapters.cassandra.choosing import Queues
 from mainspring.adapters.cassandra.context import Context
-from mainspring.adapters.cassandra.due import Entry, Lead, Minutes, lead, open_minutes
+from mainspring.adapters.cassandra.due import Entry, Lead, Minutes, glance, lead, open_minutes
 from mainspring.adapters.cassandra.hand_over import Holder
 from mainspring.adapters.cassandra.intents import Intents
 from mainspring.adapters.cassandra.layout import slot_of
@@ -69,6 +69,8 @@ class Claims:
         self._shares = Shares(context)
         self._shelves: dict[tuple[Lane, int], Shelf] = {}
         self._looked_around_at = float("-inf")
+        self._quiet: set[Lane] = set()
+        """Lanes of which nothing was ready when they were last looked at."""
         self.waits = Waits(context, self.shelf)
 
     async def claim(self, by: SessionId, lanes: Sequence[Lane], limit: int) -> Claim:
@@ -99,13 +101,23 @@ class Claims:
         now = self._context.now()
         session, minutes = await asyncio.gather(
             living(self._context, by),
-            asyncio.gather(*(open_minutes(self._context, lane, slot_of(now)) for lane in lanes)),
+            asyncio.gather(*(self._open_minutes(lane, slot_of(now)) for lane in lanes)),
         )
         if session is None:
             self._intents.forget(by)
             raise SessionLost(f"session {by} has ended")
         holder = Holder(by, text(session, "name"))
         return _Claimer(holder, dict(zip(lanes, minutes, strict=True)), self._context.now())
+
+    async def _open_minutes(self, lane: Lane, here: int) -> Minutes:
+        """Those of *lane*; a glance is enough where there was nothing to do, and what is to come was told."""
+        look = glance if lane in self._quiet else open_minutes
+        minutes = await look(self._context, lane, here)
+        if minutes.ready(here):
+            self._quiet.discard(lane)
+        else:
+            self._quiet.add(lane)
+        return minutes
 
     async def _fill(self, claimer: _Claimer, attempts: list[Attempt], limit: int) -> timedelta | None:
         """Add what can be had to *attempts*, and return the wait until there may be more."""

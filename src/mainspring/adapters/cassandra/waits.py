@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from mainspring.adapters.cassandra.context import Context
-from mainspring.adapters.cassandra.due import Entry, Lead, Minutes, lead
+from mainspring.adapters.cassandra.due import Entry, Lead, Minutes, lead, open_minutes
 from mainspring.adapters.cassandra.layout import slot_of, slot_start
 from mainspring.adapters.cassandra.runs import read
 from mainspring.adapters.cassandra.shelf import Shelf
@@ -35,6 +35,11 @@ class Waits:
     async def next(self, lane: Lane, minutes: Minutes, now: int) -> timedelta | None:
         """The wait until the first run wakes that wakes after *now*; None if there is none."""
         here = slot_of(now)
+        if minutes.hasty:
+            told = None if minutes.first is None else self._remembered(lane, minutes.first, here)
+            if told is not None:
+                return max(told - now, 0) * _MICROSECOND
+            minutes = await open_minutes(self._context, lane, here)
         for count, (minute, shards) in enumerate(minutes.since(here).items()):
             first = slot_start(minute) if count == _MOST_MINUTES else await self._first(lane, minute, shards, now)
             if first is not None:
@@ -45,13 +50,19 @@ class Waits:
 
     async def _first(self, lane: Lane, minute: int, shards: Sequence[int], now: int) -> int | None:
         moment, here = self._context.clock.monotonic(), slot_of(now)
-        told = self._told.get(lane)
-        if told is not None and told[0] == minute and minute > here and moment < told[2]:
-            return told[1]
+        told = self._remembered(lane, minute, here)
+        if told is not None:
+            return told
         first = await self._read(lane, minute, shards, now)
         if first is not None:
             self._told[lane] = minute, first, moment + (_SOON if minute <= here + 1 else _LATER)
         return first
+
+    def _remembered(self, lane: Lane, minute: int, here: int) -> int | None:
+        """What was told a moment ago about a later minute: when its first run wakes."""
+        told = self._told.get(lane)
+        good = told is not None and told[0] == minute > here and self._context.clock.monotonic() < told[2]
+        return told[1] if told is not None and good else None
 
     async def _read(self, lane: Lane, minute: int, shards: Sequence[int], now: int) -> int | None:
         shelves = [self._shelf(lane, shard) for shard in shards]

@@ -99,6 +99,47 @@ async def test_a_claim_reads_no_more_of_the_directory_however_many_minutes_have_
     assert listed <= 3 * SHARDS
 
 
+async def test_where_nothing_was_ready_the_next_claim_lists_a_handful_of_what_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    worker = await process.session()
+    await process.store.work.add([cluster.make.run(due=timedelta(minutes=5)) for _ in range(8 * SHARDS)])
+    first = await process.store.work.claim(worker, [DEFAULT_LANE], 10)
+    cluster.clock.advance(SECOND)
+    listed = 0
+    read = process.rows.slice
+
+    async def counted(
+        table: Table, partition: Key, span: Span = ALL, *, limit: int, backwards: bool = False
+    ) -> Sequence[Row]:
+        nonlocal listed
+        found = await read(table, partition, span, limit=limit, backwards=backwards)
+        listed += len(found) if table is DUE_SLOT else 0
+        return found
+
+    monkeypatch.setattr(process.rows, "slice", counted)
+    second = await process.store.work.claim(worker, [DEFAULT_LANE], 10)
+    assert (first.next_in, second.next_in) == (timedelta(minutes=5), timedelta(minutes=5) - SECOND)
+    assert listed <= 8
+
+
+async def test_a_claim_that_glances_finds_all_that_became_ready_and_all_that_comes_sooner() -> None:
+    cluster = Cluster()
+    process, other = cluster.process(), cluster.process()
+    worker = await process.session()
+    await process.store.work.add([cluster.make.run(due=timedelta(minutes=9)) for _ in range(8 * SHARDS)])
+    assert not await process.claim(worker)
+    await other.store.work.add([cluster.make.run(due=timedelta(minutes=4))])
+    sooner = await process.store.work.claim(worker, [DEFAULT_LANE], 10)
+    assert sooner.next_in == timedelta(minutes=4)
+    ready = cluster.make.runs(2 * SHARDS)
+    await other.store.work.add(ready)
+    taken = [attempt.run_id for attempt in await process.claim(worker, 4 * SHARDS)]
+    assert sorted(taken) == sorted(run.id for run in ready)
+
+
 async def test_a_backlog_of_more_minutes_than_a_look_takes_is_worked_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(due, "_AT_FIRST", 4)
     monkeypatch.setattr(due, "MOST_MINUTES", 8)
