@@ -66,6 +66,11 @@ UNHURRIED_SECONDS = 15.0
 WARM_UPS = 3
 """Queues that are emptied before anything is measured: so long the node makes the code faster that it needs for it."""
 TICKS = 50
+TIDYING = frozenset({"CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush", "MemtableReclaimMemory"})
+"""Pools of the node's threads that write to disk what it was given, and put it in order."""
+AT_REST = 5.0
+"""Seconds for which they must have had nothing to do."""
+LONGEST_TIDYING = 300.0
 LOOK = 0.2
 """Seconds between two looks at the figures, which mustn't cost what they measure."""
 
@@ -183,6 +188,18 @@ class Bench:
         await self.store.sessions.close(session)
         return median(claims), median(looks)
 
+    async def until_at_rest(self) -> float:
+        """Return when the node has put in order what it was given, with how many seconds that took."""
+        begun = quiet_since = time.perf_counter()
+        while (now := time.perf_counter()) - quiet_since < AT_REST:
+            if now - begun > LONGEST_TIDYING:
+                raise TimeoutError(f"the node is still busy with its files after {LONGEST_TIDYING:.0f} s")
+            pools = await self._bridge.run("SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools")
+            if any(pool["active_tasks"] or pool["pending_tasks"] for pool in pools if pool["name"] in TIDYING):
+                quiet_since = time.perf_counter()
+            await asyncio.sleep(LOOK)
+        return time.perf_counter() - begun
+
     async def _until_ended(self, wanted: int) -> int:
         while (ended := await self._ended()) < wanted:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(LOOK)
@@ -295,12 +312,14 @@ async def main(runs: int, waiting: int) -> None:
         print(f"room: four of them                 {four}")
         print(f"  times one worker                 {four.rate / one.rate:.2f}   (goal 2.5)")
         print(f"idle: reads                        {await bench.idle()}   (goal below 50)")
+        await bench.until_at_rest()
         await bench.tick()
         empty = await bench.tick()
         await bench.add(waiting, delay=timedelta(hours=1))
-        await asyncio.sleep(LISTENING)  # the node writes to disk what it was given
+        tidied = await bench.until_at_rest()
         await bench.tick()
         full = await bench.tick()
+        print(f"tick: the node came to rest       {tidied:10,.0f} s after the last was written")
         for name, before, after in zip(("claim", "timetable"), empty, full, strict=True):
             print(f"tick: {name:9} {before:6.1f} ms with none waiting, {after:6.1f} ms with {waiting:,}")
 
