@@ -87,10 +87,8 @@ class Minutes:
     by_shard: Mapping[int, Sequence[int]]
     cut_at: int | None = None
     """The first minute of which some shards may be left out; None if there is nothing after these."""
-    hasty: bool = False
-    """Whether hardly more was looked at than what is open up to now."""
-    first: int | None = None
-    """The first minute that is open, of a hasty look."""
+    glimpsed: int | None = None
+    """Of a glance, which hardly sees beyond what is open up to now: the first minute that it saw."""
 
     @property
     def known_until(self) -> int | None:
@@ -139,7 +137,7 @@ async def glance(context: Context, lane: Lane, here: int) -> Minutes:
         return _minutes(found, here, cut=False)
     if found[-1][0] <= here:
         return await open_minutes(context, lane, here)
-    return replace(_minutes(found, here, cut=True), hasty=True, first=found[0][0])
+    return replace(_minutes(found, here, cut=True), glimpsed=found[0][0])
 
 
 async def _first(context: Context, lane: Lane, most: int) -> list[tuple[int, int]]:

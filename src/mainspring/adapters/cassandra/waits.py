@@ -35,8 +35,8 @@ class Waits:
     async def next(self, lane: Lane, minutes: Minutes, now: int) -> timedelta | None:
         """The wait until the first run wakes that wakes after *now*; None if there is none."""
         here = slot_of(now)
-        if minutes.hasty:
-            told = None if minutes.first is None else self._remembered(lane, minutes.first, here)
+        if minutes.glimpsed is not None:
+            told = self._remembered(lane, minutes.glimpsed, here)
             if told is not None:
                 return max(told - now, 0) * _MICROSECOND
             minutes = await open_minutes(self._context, lane, here)
@@ -61,8 +61,9 @@ class Waits:
     def _remembered(self, lane: Lane, minute: int, here: int) -> int | None:
         """What was told a moment ago about a later minute: when its first run wakes."""
         told = self._told.get(lane)
-        good = told is not None and told[0] == minute > here and self._context.clock.monotonic() < told[2]
-        return told[1] if told is not None and good else None
+        if told is None or told[0] != minute or minute <= here or self._context.clock.monotonic() >= told[2]:
+            return None
+        return told[1]
 
     async def _read(self, lane: Lane, minute: int, shards: Sequence[int], now: int) -> int | None:
         shelves = [self._shelf(lane, shard) for shard in shards]
