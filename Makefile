@@ -7,9 +7,10 @@ PYTHON ?= $(shell for candidate in python3.13 python3.12 python3.11 python3; do 
 	"$$candidate" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& echo "$$candidate" && break; done)
 
-# Locked wheels only: nothing is fetched, and nothing built, that requirements/ doesn't name by its hash.
+# Locked wheels only: nothing is fetched, and nothing built, that requirements/ doesn't name by its hash. The files are
+# complete, and pip mustn't resolve them again: for `coverage[toml]` it would try a newer `coverage` than the locked one.
 INSTALL := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check
-INSTALL_LOCKED := $(INSTALL) --require-hashes --only-binary :all: --requirement
+INSTALL_LOCKED := $(INSTALL) --require-hashes --no-deps --only-binary :all: --requirement
 
 # Hundreds of processes are started: where nobody may keep bytecode, each compiles all of Mainspring again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -55,6 +56,7 @@ check-imports: $(VENV)/.dev
 .PHONY: check-lock
 check-lock: $(VENV)/.dev
 	@$(BIN)/python -m scripts.check_lock
+	@$(BIN)/python -m pip check
 
 .PHONY: check-docs
 check-docs: $(VENV)/.dev

@@ -1,7 +1,10 @@
+import re
+
 import pytest
 from packaging.requirements import Requirement
 
 from scripts.check_lock import complaints, disagreements, main, parse_lock
+from scripts.lock import ROOT
 
 HASH = "--hash=sha256:" + "0" * 64
 LOCK = f"# header\nsmall==1.2 \\\n    {HASH} \\\n    {HASH}\nwide_name==3.0 ; sys_platform != 'win32' \\\n    {HASH}\n"
@@ -44,3 +47,10 @@ def test_lock_files_must_agree_on_versions() -> None:
     smaller, larger = parse_lock(f"small==1.2 {HASH}"), parse_lock(f"small==1.3 {HASH}")
     assert list(disagreements(smaller, smaller)) == []
     assert list(disagreements(smaller, larger)) == ["small==1.2 is not there in the same version"]
+
+
+def test_pip_installs_lock_files_as_they_are() -> None:
+    """Its resolver would look beyond them where a package asks for another's extra, and refuse what it finds there."""
+    for file in ("Makefile", "deploy/Dockerfile"):
+        (install,) = re.findall(r"^.*--require-hashes.*$", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+        assert "--no-deps" in install
