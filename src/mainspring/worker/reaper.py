@@ -1,4 +1,7 @@
-"""One look at everything in hand, ten times a second: a timer per run would cost more than the runs."""
+"""One look at everything in hand, ten times a second: a timer per run would cost more than the runs.
+
+Whoever has just begun to work looks sooner: how much to take at once is learnt from how quick the first runs were.
+"""
 
 import asyncio
 import math
@@ -12,6 +15,8 @@ from mainspring.worker.executing import Executor
 from mainspring.worker.settings import WorkerSettings
 
 INTERVAL = timedelta(milliseconds=100)
+FIRST_LOOK = timedelta(milliseconds=10)
+"""After this, once there is something to do again; then after twice as long, until the interval is reached."""
 PATIENCE = 1.0
 """Seconds that a prefetched run may wait for a slot before somebody else should have it."""
 _TOO_MANY_LOST = 0.25
@@ -39,12 +44,15 @@ class Reaper:
     async def run(self) -> None:
         """Look while there is anything to look at."""
         executor = self._executor
+        pause = FIRST_LOOK
         while True:
             if not executor.in_hand and not executor.leaving:
                 executor.busy.clear()
                 await executor.busy.wait()
-            await self._clock.sleep(INTERVAL)
+                pause = FIRST_LOOK
+            await self._clock.sleep(pause)
             self.step()
+            pause = min(2 * pause, INTERVAL)
 
     def step(self) -> None:
         """Look once."""

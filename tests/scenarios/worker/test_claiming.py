@@ -68,6 +68,30 @@ async def test_where_all_slots_are_fast_the_prefetch_is_full_after_the_first_loo
 
 
 @leaping
+async def test_a_worker_that_begins_learns_within_moments_how_quick_its_handlers_are() -> None:
+    """Once at its start, and again after a lull: what it learnt the first time was forgotten with the slow runs."""
+    bench = Bench()
+
+    @bench.registry.handler("work")
+    async def work(payload: float) -> None:
+        await bench.clock.sleep(timedelta(seconds=payload))
+
+    bench.store.delays["claim"] = timedelta(milliseconds=1)
+    async with bench.working(concurrency=32):
+        for slow in (0, 32):
+            for _ in range(slow):
+                bench.store.submit(payload=b"10")
+            await bench.store.until_ended(len(bench.store.ended) + slow)
+            await bench.clock.sleep(timedelta(seconds=1))
+            done, claims, before = len(bench.store.ended), len(bench.store.claims), bench.clock.monotonic()
+            for _ in range(2000):
+                bench.store.submit(payload=b"0.001")
+            await bench.store.until(lambda seen=claims: max(bench.store.claims[seen:], default=0) > 100)
+            assert bench.clock.monotonic() - before < 0.05
+            await bench.store.until_ended(done + 2000)
+
+
+@leaping
 async def test_without_a_prefetch_no_more_than_the_slots_is_in_hand() -> None:
     bench = Bench()
     bench.count_calls("work")
