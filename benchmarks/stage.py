@@ -1,5 +1,6 @@
 """Where one measure of one contender takes place: a store, a hit log, sizes, and the children in it."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -34,6 +35,7 @@ class Sizes:
     backlog: int = 1_000_000
     backlog_limit: timedelta = timedelta(minutes=2)
     backlog_pairs: int = 5
+    latency_pairs: int = 10
     history: int = 10_000_000
     history_limit: timedelta = timedelta(minutes=5)
     sessions: int = 1_000
@@ -53,6 +55,7 @@ QUICK = Sizes(
     takeover=timedelta(seconds=20),
     backlog=500,
     backlog_pairs=1,
+    latency_pairs=1,
     history=500,
     sessions=20,
     sessions_span=timedelta(seconds=1),
@@ -115,9 +118,10 @@ class Stage:
         return self.contender.waiting(self.place())
 
     def settle(self) -> None:
-        """Let the server tidy up after a large change now, not in the middle of a measure."""
+        """Let the server and the disk tidy up after a large change now, not in the middle of a measure."""
         if (server := self.contender.traits.server) is not None:
             self.hosts.settle(server, self.folder)
+        os.sync()
 
     def server_cpu_seconds(self) -> float | None:
         """What the contender's server has used so far; None if it has none."""

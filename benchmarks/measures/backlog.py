@@ -1,7 +1,8 @@
 """The other measures again, beside a store in which a million jobs wait for next month, and one remembers ten million.
 
 Each is taken in pairs, empty and full store in turn, so that the machine's drift touches both alike. Rates are compared
-pair by pair; of latencies, those of all pairs are put together: two of 200 are too few to say where a hundredth lies.
+pair by pair; of latencies, those of all pairs are put together: two of 200 are too few to say where a hundredth lies,
+and a disk that is slow for seconds must meet both stores.
 """
 
 import time
@@ -53,7 +54,7 @@ def measure(stage: Stage) -> list[Figure]:
         *(
             figure
             for name, take in LATENCIES.items()
-            for figure in _latencies(name, list(_pairs(take, empty, full, pairs)), note)
+            for figure in _latencies(name, list(_pairs(take, empty, full, stage.sizes.latency_pairs)), note)
         ),
         *_rates(list(_pairs(idle.measure, empty, full, 1)), note),
     ]
