@@ -18,17 +18,22 @@ _TRIES = 16
 
 
 async def discard(context: Context, runs: Sequence[RunId]) -> Sequence[bool]:
-    """Cross out those that are on the list."""
+    """Cross out those that are on the list.
+
+    Those that are crossed out already, too: whoever did so may have reached a single replica, and got no answer. What
+    it shows to us, the others might never show to anybody else.
+    """
     rows = await read(context, runs)
     answers = []
     crossed_out: set[RunId] = set()
     for run in runs:
         row = rows.get(run)
-        listed = row is not None and run not in crossed_out and await _is_listed(context, row)
-        if row is not None and listed:
-            await context.rows.put([of_resolved_run(row)])
-            crossed_out.add(run)
-        answers.append(listed)
+        if row is None or state_of(row) is not State.DEAD or run in crossed_out:
+            answers.append(False)
+            continue
+        answers.append(await _is_listed(context, row))
+        await context.rows.put([of_resolved_run(row)])
+        crossed_out.add(run)
     return answers
 
 
@@ -50,8 +55,6 @@ async def hide(context: Context, job: JobId) -> bool:
 
 
 async def _is_listed(context: Context, row: Row) -> bool:
-    if state_of(row) is not State.DEAD:
-        return False
     partition = (row["owner"], month_of(identity(row, "id")))
     letters = await context.rows.get(DEAD, partition, [(row["id"],)])
     return any(not letter["resolved"] for letter in letters)

@@ -4,15 +4,16 @@ from datetime import timedelta
 
 import pytest
 
-from mainspring.adapters.cassandra.layout import home_of, micros
+from mainspring.adapters.cassandra.layout import home_of, micros, month_of
 from mainspring.adapters.cassandra.records import new_row
 from mainspring.adapters.cassandra.store import CassandraStore
-from mainspring.adapters.cassandra.tables import RUN
-from mainspring.domain.outcome import Failed
+from mainspring.adapters.cassandra.tables import DEAD, RUN
+from mainspring.domain.outcome import Failed, Settled, judge
 from mainspring.domain.run import NewRun, Origin, State
 from mainspring.ports.views import Cursor, DeadFilter
 from mainspring.ports.work import Cancel, Effect
 from mainspring.testing.clock import ManualClock
+from mainspring.testing.factories import a_session
 from mainspring.testing.rows.cells import ORIGINAL
 from mainspring.testing.rows.cluster import Cluster as Nodes
 from mainspring.testing.rows.cluster import Written
@@ -91,6 +92,21 @@ async def test_a_death_in_doubt_is_settled_before_its_letter_is_crossed_out() ->
     assert dead is not None
     assert dead.state is State.DEAD
     assert not (await process.store.views.dead_letters(DeadFilter(), Cursor())).items
+
+
+async def test_a_letter_that_is_only_seen_to_be_crossed_out_is_crossed_out_for_everybody() -> None:
+    luck, clock, run = Luck(), ManualClock(), Cluster().make.run()
+    nodes = Nodes(luck)
+    store = CassandraStore.over(WeakRows(nodes, Line(), clock), clock=clock, random=SeededRandom(1))
+    await store.work.add([run])
+    (attempt,) = (await store.work.claim(await store.sessions.open(a_session("worker")), LANES, 1)).attempts
+    verdict = judge(attempt, Failed(error="no use", permanent=True), now=clock.now(), uniform=0.0)
+    assert await store.work.settle([verdict]) == [Settled.ACCEPTED]
+    letters = nodes.home(DEAD, (run.owner, month_of(run.id)))
+    letters.hazy.append(Written((run.id,), {"resolved": True}, micros(clock.now())))
+    luck.draws[:] = [SEEN]
+    assert await store.work.discard([run.id]) == [False]
+    assert not (await store.views.dead_letters(DeadFilter(), Cursor())).items
 
 
 async def _die() -> None:
