@@ -1,5 +1,6 @@
 import asyncio
 from datetime import timedelta
+from functools import partial
 
 from mainspring.domain.ids import SessionId
 from mainspring.domain.run import State
@@ -86,7 +87,7 @@ async def test_a_worker_that_begins_learns_within_moments_how_quick_its_handlers
             done, claims, before = len(bench.store.ended), len(bench.store.claims), bench.clock.monotonic()
             for _ in range(2000):
                 bench.store.submit(payload=b"0.001")
-            await bench.store.until(lambda seen=claims: max(bench.store.claims[seen:], default=0) > 100)
+            await bench.store.until(partial(_claimed_more_than, bench, 100, since=claims))
             assert bench.clock.monotonic() - before < 0.05
             await bench.store.until_ended(done + 2000)
 
@@ -210,3 +211,7 @@ async def test_nothing_is_claimed_while_two_batches_are_unsettled() -> None:
         assert 1000 - len(bench.store.waiting) <= 30
         bench.store.faults.clear()
         await bench.store.until_ended(1000)
+
+
+def _claimed_more_than(bench: Bench, count: int, *, since: int) -> bool:
+    return max(bench.store.claims[since:], default=0) > count
