@@ -36,6 +36,7 @@ class Sizes:
     backlog_limit: timedelta = timedelta(minutes=2)
     backlog_pairs: int = 5
     latency_pairs: int = 10
+    latency_starts: int = 400
     history: int = 10_000_000
     history_limit: timedelta = timedelta(minutes=5)
     sessions: int = 1_000
@@ -56,6 +57,7 @@ QUICK = Sizes(
     backlog=500,
     backlog_pairs=1,
     latency_pairs=1,
+    latency_starts=10,
     history=500,
     sessions=20,
     sessions_span=timedelta(seconds=1),

@@ -1,12 +1,13 @@
 """The other measures again, beside a store in which a million jobs wait for next month, and one remembers ten million.
 
 Each is taken in pairs, empty and full store in turn, so that the machine's drift touches both alike. Rates are compared
-pair by pair; of latencies, those of all pairs are put together: two of 200 are too few to say where a hundredth lies,
-and a disk that is slow for seconds must meet both stores.
+pair by pair; of latencies, those of all pairs are put together: whether two hundredths are a tenth apart is told by
+forty starts beyond them, not by two, and a disk that is slow for seconds must meet both stores.
 """
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import TypeVar
 
@@ -39,6 +40,7 @@ LATENCIES = {
 
 
 def measure(stage: Stage) -> list[Figure]:
+    stage = replace(stage, sizes=replace(stage.sizes, idle_starts=stage.sizes.latency_starts))
     full, empty = stage.within("full"), stage.within("empty")
     history = remember(full)
     waiting, seconds = _load(full)
