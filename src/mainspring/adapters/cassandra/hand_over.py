@@ -75,7 +75,10 @@ async def _carry_out(
             handed.won.append({**waiting[run_id.int], **changes.pop(run_id.int).values})
         found = {run_id.int: row for run_id, row in decision.found.items()}
         for run in [run for run, change in changes.items() if not _stands(change, found.get(run))]:
-            handed.lost.append(changed_run(changes.pop(run)))
+            change = changes.pop(run)
+            # What isn't there was only seen on its way: nobody was faster, and it may still come.
+            if run in found:
+                handed.lost.append(changed_run(change))
         if not changes:
             return
 

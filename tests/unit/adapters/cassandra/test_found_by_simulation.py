@@ -14,7 +14,7 @@ from mainspring.ports.views import Cursor, DeadFilter
 from mainspring.ports.work import Cancel, Effect
 from mainspring.testing.clock import ManualClock
 from mainspring.testing.factories import a_session
-from mainspring.testing.rows.cells import ORIGINAL
+from mainspring.testing.rows.cells import ORIGINAL, Partition
 from mainspring.testing.rows.cluster import Cluster as Nodes
 from mainspring.testing.rows.cluster import Written
 from mainspring.testing.rows.dictionary import DictionaryRows
@@ -107,6 +107,24 @@ async def test_a_letter_that_is_only_seen_to_be_crossed_out_is_crossed_out_for_e
     luck.draws[:] = [SEEN]
     assert await store.work.discard([run.id]) == [False]
     assert not (await store.views.dead_letters(DeadFilter(), Cursor())).items
+
+
+async def test_a_run_that_was_only_seen_on_its_way_is_claimed_once_it_has_come() -> None:
+    luck, clock, run = Luck(), ManualClock(), Cluster().make.run()
+    nodes = Nodes(luck)
+    store = CassandraStore.over(WeakRows(nodes, Line(), clock), clock=clock, random=SeededRandom(1))
+    session = await store.sessions.open(a_session("worker"))
+    await store.work.add([run])
+    home = nodes.home(RUN, home_of(run.id))
+    row = home.firm.row((run.id,))
+    assert row is not None
+    on_its_way = Written((run.id,), {name: row.get(name) for name in RUN.columns}, ORIGINAL)
+    home.firm = Partition(RUN)
+    home.hazy.append(on_its_way)
+    luck.draws[:] = [SEEN]
+    assert not (await store.work.claim(session, LANES, 1)).attempts
+    nodes.land(home, on_its_way)
+    assert [attempt.run_id for attempt in (await store.work.claim(session, LANES, 1)).attempts] == [run.id]
 
 
 async def _die() -> None:
