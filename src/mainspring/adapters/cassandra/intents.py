@@ -83,9 +83,12 @@ class Intents:
         holding = self._holdings.get(run.int)
         return holding.row if holding is not None and holding.row["fence"] == fence else None
 
-    def settled(self, run: int) -> None:
-        """Nobody holds the run with that number under the fence that was known here."""
-        holding = self._holdings.pop(run, None)
+    def settled(self, run: int, fence: int) -> None:
+        """Nobody holds the run with that number under *fence* any more; this process may, under a greater one."""
+        holding = self._holdings.get(run)
+        if holding is not None and number(holding.row, "fence") > fence:
+            return
+        self._holdings.pop(run, None)
         if holding is None:
             for known in self._sessions.values():
                 for runs in known.open.values():

@@ -50,8 +50,9 @@ async def _settle(context: Context, intents: Intents, verdicts: Sequence[Verdict
                 return [answers[verdict.run_id.int] for verdict in verdicts]
             rows = await _read(context, [verdict.run_id for verdict in open_.values()], settled=True)
     finally:
-        for run in answers:
-            intents.settled(run)
+        for verdict in verdicts:
+            if verdict.run_id.int in answers:
+                intents.settled(verdict.run_id.int, verdict.fence)
         context.ledger.note_soon(happened)
     raise StoreUnavailable(f"{len(open_)} runs changed as often as they were settled")
 

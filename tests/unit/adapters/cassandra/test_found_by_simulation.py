@@ -8,7 +8,7 @@ from mainspring.adapters.cassandra.layout import home_of, micros, month_of
 from mainspring.adapters.cassandra.records import new_row
 from mainspring.adapters.cassandra.store import CassandraStore
 from mainspring.adapters.cassandra.tables import DEAD, RUN
-from mainspring.domain.outcome import Failed, Settled, judge
+from mainspring.domain.outcome import Failed, HandedBack, Settled, Succeeded, judge
 from mainspring.domain.run import NewRun, Origin, State
 from mainspring.ports.views import Cursor, DeadFilter
 from mainspring.ports.work import Cancel, Effect
@@ -125,6 +125,21 @@ async def test_a_run_that_was_only_seen_on_its_way_is_claimed_once_it_has_come()
     assert not (await store.work.claim(session, LANES, 1)).attempts
     nodes.land(home, on_its_way)
     assert [attempt.run_id for attempt in (await store.work.claim(session, LANES, 1)).attempts] == [run.id]
+
+
+async def test_a_late_verdict_on_an_earlier_hand_over_does_not_hide_that_the_run_is_held_again() -> None:
+    cluster = Cluster()
+    process = cluster.process()
+    session = await process.session()
+    await process.store.work.add([cluster.make.run()])
+    (earlier,) = await process.claim(session)
+    assert await process.settle(earlier, HandedBack()) is Settled.ACCEPTED
+    (later,) = await process.claim(session)
+    assert await process.settle(earlier, Succeeded()) is not Settled.ACCEPTED
+    cluster.clock.advance(timedelta(seconds=2))
+    assert not await process.claim(session)  # tidies up what is written down of the session
+    held = await cluster.process().store.sessions.held(session, 9)
+    assert [(attempt.run_id, attempt.fence) for attempt in held] == [(later.run_id, later.fence)]
 
 
 async def _die() -> None:
