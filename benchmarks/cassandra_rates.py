@@ -122,7 +122,7 @@ class Bench:
 
     async def warm_up(self, runs: int) -> int:
         """Empty queue after queue until the node has compiled what it needs for it; how many that took."""
-        for queues in range(1, MOST_WARM_UPS):
+        for queues in range(1, MOST_WARM_UPS + 1):
             busy, compiling = self._busy(), self._compiling()
             await self.worked(runs, 1)
             if self._compiling() - compiling < STILL_COMPILING * (self._busy() - busy):
