@@ -19,6 +19,8 @@ from mainspring.worker.settings import WorkerPorts, WorkerSettings
 _SHORTEST_REST = timedelta(milliseconds=0.25)
 """What a worker that came a little too early waits at least."""
 _MOST_BATCHES_UNSETTLED = 2
+_REFILLED_AT = 3
+"""More is asked for once one part in so many of the prefetch is used up: the others last until the answer is here."""
 
 T = TypeVar("T")
 
@@ -98,7 +100,7 @@ class Claims:
         slots = self._executor.slots
         wanted = self._wanted
         free = wanted - self._executor.in_hand
-        return free if free >= max((wanted - slots) // 2, 1) else 0
+        return free if free >= max((wanted - slots) // _REFILLED_AT, 1) else 0
 
     @property
     def _wanted(self) -> int:

@@ -40,7 +40,7 @@ class WorkerSettings:
     """The longest sleep between two looks for work, give or take a quarter."""
     prefetch: timedelta = timedelta(milliseconds=50)
     """How much work may be in hand, at the measured rate; slow handlers therefore get no prefetch at all."""
-    prefetch_limit: int = 2000
+    prefetch_limit: int = 4000
     """The most runs in hand beyond those that execute."""
     host: str = ""
     pid: int = 0

@@ -1,6 +1,7 @@
 import asyncio
 from datetime import timedelta
 from functools import partial
+from itertools import pairwise
 
 from mainspring.domain.ids import SessionId
 from mainspring.domain.run import State
@@ -48,7 +49,27 @@ async def test_fast_handlers_get_a_prefetch_that_grows_with_their_rate() -> None
         bench.store.submit()
     async with bench.working(concurrency=32):
         await bench.store.until_ended(5000)
-    assert 100 < max(bench.store.claims) <= 2032
+    assert 100 < max(bench.store.claims) <= 4032
+
+
+@leaping
+async def test_a_store_that_answers_late_leaves_no_slot_empty() -> None:
+    """As long as it takes no more than two thirds of what the prefetch lasts: here 30 of 50 ms."""
+    bench = Bench()
+    starts: list[float] = []
+
+    @bench.registry.handler("work")
+    async def work() -> None:
+        starts.append(bench.clock.monotonic())
+        await bench.clock.sleep(timedelta(milliseconds=1))
+
+    bench.store.delays["claim"] = timedelta(milliseconds=30)
+    for _ in range(10_000):
+        bench.store.submit()
+    async with bench.working(concurrency=32):
+        await bench.store.until_ended(10_000)
+    learnt = starts[4000:9000]
+    assert max(later - earlier for earlier, later in pairwise(learnt)) < 0.002
 
 
 @leaping
