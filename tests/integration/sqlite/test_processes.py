@@ -6,12 +6,14 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from uuid import UUID
 
 import apsw
 import pytest
 
+from mainspring.adapters.sqlite import connection
 from mainspring.adapters.sqlite.store import SqliteStore
 from mainspring.domain.ids import RunId
 from tests.integration.sqlite.support import RealClock, new_run
@@ -66,3 +68,27 @@ async def test_processes_that_open_a_new_file_at_once_all_succeed(tmp_path: Path
     outputs = await asyncio.gather(*(asyncio.to_thread(child.communicate, timeout=60) for child in children))
     assert [child.returncode for child in children] == [0] * 4
     assert len({output for output, _ in outputs}) == 1
+
+
+async def test_a_process_waits_while_another_prepares_a_new_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    refused = threading.Event()
+
+    class Seen(connection._Patience):
+        def __call__(self, previous_calls: int) -> bool:
+            refused.set()
+            return super().__call__(previous_calls)
+
+    monkeypatch.setattr(connection, "_Patience", Seen)
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    opening = asyncio.create_task(SqliteStore.open(str(path), clock=RealClock()))
+    waiting = asyncio.create_task(asyncio.to_thread(refused.wait, 60))
+    await asyncio.wait([opening, waiting], return_when=asyncio.FIRST_COMPLETED)
+    refused.set()  # lets the waiting thread go where nothing was refused
+    assert not opening.done(), opening
+    other.execute("ROLLBACK")
+    other.close()
+    await (await opening).close()

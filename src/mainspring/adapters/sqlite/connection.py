@@ -24,7 +24,6 @@ BUSY_SECONDS = 10.0
 """How long another process may keep the file before a write is given up as unavailable."""
 
 _SETTINGS = (
-    "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",  # NORMAL would acknowledge what a power cut takes back
     "PRAGMA wal_autocheckpoint = 0",  # the writer checkpoints after it has answered, not before
     "PRAGMA temp_store = MEMORY",
@@ -43,9 +42,27 @@ def connect(path: str) -> apsw.Connection:
         connection.set_busy_handler(_Patience())
         # Plans never depend on values: what mentions a partial index would be planned anew at each execution.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        _keep_a_log(connection)
         for setting in _SETTINGS:
             connection.execute(setting)
         return connection
+
+
+def _keep_a_log(connection: apsw.Connection) -> None:
+    """Switch the file to its write-ahead log, which stays.
+
+    The switch of a new file takes its locks from the bottom up. Of several processes at it SQLite refuses all but one
+    at once, without asking the busy handler, since two that wait with their lower locks held would wait for ever.
+    """
+    patience, refusals = _Patience(), 0
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except apsw.BusyError:
+            if not patience(refusals):
+                raise
+            refusals += 1
 
 
 def lay_out_log(connection: apsw.Connection, path: str) -> None:
