@@ -4,7 +4,7 @@ from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.layout import SHARDS
 from mainspring.adapters.cassandra.members import listed_members
 from mainspring.domain.ids import Lane, SessionId
-from mainspring.domain.rendezvous import owner
+from mainspring.domain.rendezvous import shares
 from mainspring.ports.sessions import Role
 
 _LOOK = 1.0
@@ -12,7 +12,11 @@ _LOOK = 1.0
 
 
 class Shares:
-    """The shards of each worker, by rendezvous among those that serve the lane. Nothing but speed depends on it."""
+    """The shards of each worker, by rendezvous among those that serve the lane, and as many for each.
+
+    Nothing but speed depends on it: whoever has less to do than others goes to theirs, where they get in each other's
+    way.
+    """
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -25,10 +29,9 @@ class Shares:
         await self._look()
         found = self._shards.get((session, lane))
         if found is None:
-            members = sorted({str(session)} | {str(each) for each, lanes in self._members.items() if lane in lanes})
-            found = frozenset(
-                shard for shard in range(SHARDS) if owner(f"work/{lane}/{shard}", members) == str(session)
-            )
+            members = {str(session)} | {str(each) for each, lanes in self._members.items() if lane in lanes}
+            owners = shares([f"work/{lane}/{shard}" for shard in range(SHARDS)], members)
+            found = frozenset(shard for shard in range(SHARDS) if owners[f"work/{lane}/{shard}"] == str(session))
             self._shards[session, lane] = found
         return found
 
