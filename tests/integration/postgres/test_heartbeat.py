@@ -1,20 +1,53 @@
 """Heartbeats are many, and each is soon out of date: they don't wait for the disk, and all else does."""
 
-from mainspring.adapters.postgres.engine import Connection, Engine, Purpose
-from mainspring.adapters.postgres.sessions import PostgresSessions
-from mainspring.adapters.postgres.statements import load
-from mainspring.testing.factories import a_session
+from datetime import timedelta
 
-DURABLE = "SHOW synchronous_commit"
+import psycopg
+
+from mainspring.adapters.postgres.address import address
+from mainspring.adapters.postgres.store import PostgresStore
+from mainspring.domain.outcome import Succeeded, judge
+from mainspring.ports.sessions import News
+from mainspring.testing.factories import Factory, a_session
+
+WATCHED = """
+SET search_path = {schema};
+CREATE TABLE seen (change text NOT NULL, durable text NOT NULL);
+CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO seen VALUES (tg_table_name || ' ' || tg_op, current_setting('synchronous_commit'));
+    RETURN NULL;
+END $$;
+CREATE TRIGGER see AFTER INSERT OR UPDATE OR DELETE ON queue EXECUTE FUNCTION see();
+CREATE TRIGGER see AFTER INSERT OR UPDATE OR DELETE ON session EXECUTE FUNCTION see();
+"""
 
 
-async def test_a_heartbeat_commits_without_the_disk_and_what_follows_on_the_connection_with_it(engine: Engine) -> None:
-    session = await PostgresSessions(engine).open(a_session())
+async def test_only_heartbeats_commit_without_the_disk(store: PostgresStore, make: Factory, postgres_url: str) -> None:
+    schema = address(postgres_url).schema
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(WATCHED.format(schema=schema))
+        connection.commit()
+        runs = make.runs(2)
+        lanes = [runs[0].task.lane]
 
-    async def beat(connection: Connection) -> tuple[str, ...]:
-        before = await connection.fetchval(DURABLE)
-        await connection.fetch(load("sessions")["beat"], session, 0, None, False)
-        return before, await connection.fetchval(DURABLE)
+        session = await store.sessions.open(a_session())
+        await store.work.add(runs)
+        (ticket,) = await store.tickets.take(lanes, 1, timedelta(minutes=1))
+        (named,) = await store.tickets.start(session, [ticket])
+        (claimed,) = (await store.work.claim(session, lanes, 1)).attempts
+        assert named is not None
+        await store.work.next_wake(lanes)
+        await store.sessions.beat(session, News())
+        await store.work.settle([judge(run, Succeeded(), now=make.moment, uniform=0) for run in (named, claimed)])
 
-    assert await engine.write(beat, Purpose.WATCH) == ("on", "off")
-    assert await engine.value(DURABLE, purpose=Purpose.WATCH) == "on"
+        seen = connection.execute("SELECT change, durable FROM seen").fetchall()
+
+    assert seen == [
+        ("session INSERT", "on"),
+        ("queue INSERT", "on"),
+        ("queue UPDATE", "on"),  # a ticket is given out,
+        ("queue UPDATE", "on"),  # and starts its run
+        ("queue UPDATE", "on"),
+        ("session UPDATE", "off"),
+        ("queue DELETE", "on"),
+    ]

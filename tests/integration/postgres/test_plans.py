@@ -46,7 +46,7 @@ PURPOSES = {
     "edit_rest": Purpose.WRITE,
     "discard": Purpose.WRITE,
     "hide": Purpose.WRITE,
-    "take": Purpose.WATCH,
+    "take": Purpose.CLAIM,
     "start": Purpose.SETTLE,
 }
 VALUES = {

@@ -38,10 +38,14 @@ class Purpose(Enum):
     WRITE = "write"
     """Additions and orders: rows are found by their ids."""
     CLAIM = "claim"
-    """Claims alone: none waits for somebody else's statement, or on a connection where it must be planned first."""
+    """Claims alone, for workers or a broker: none waits for somebody else's statement, or for its plan."""
     SETTLE = "settle"
     WATCH = "watch"
-    """Heartbeats, and looks at what comes next: small and regular, and not to be held up either."""
+    """Heartbeats, and looks at what comes next: small and regular, and not to be held up, by the disk either.
+
+    A beat that a crash of the server undoes is one that came too late, and the next is on its way. Nothing else is
+    written here.
+    """
     HANDLER = "handler"
     """Lent to handlers for their own statements, under the server's own settings."""
 
@@ -86,7 +90,7 @@ _PLANS: Final[Mapping[Purpose, Mapping[str, str]]] = MappingProxyType(
             "enable_bitmapscan": "off",
         },
         Purpose.CLAIM: _ROWS_IN_ORDER,
-        Purpose.WATCH: _ROWS_IN_ORDER,
+        Purpose.WATCH: {**_ROWS_IN_ORDER, "synchronous_commit": "off"},
         Purpose.WRITE: _ROWS_BY_ARRAYS,
         Purpose.SETTLE: _ROWS_BY_ARRAYS,
     }

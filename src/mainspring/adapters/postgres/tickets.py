@@ -26,7 +26,7 @@ class PostgresTickets:
     async def take(self, lanes: Sequence[Lane], limit: int, grace: timedelta) -> Sequence[Ticket]:
         """Take due runs that nobody has a ticket of."""
         turns = {lane: turn for turn, lane in enumerate(lanes)}
-        rows = await self._engine.fetch(_SQL["take"], [*turns], limit, grace, purpose=Purpose.WATCH)
+        rows = await self._engine.fetch(_SQL["take"], [*turns], limit, grace, purpose=Purpose.CLAIM)
         tickets = [_ticket(row) for row in rows]
         return sorted(tickets, key=lambda ticket: (turns[ticket.lane], -ticket.priority, ticket.wake_at))
 

@@ -11,12 +11,11 @@ VALUES ($1, $2, $3, $4, $5, $6::text[], $7::interval, now() + $7::interval, $10)
 
 -- name: beat
 -- One row for each run that the session holds, or a row of nulls if it holds none; no row once it has ended. Alive is
--- written as < 1 here and below: = 0 would offer the planner the index of all that live instead of the key. The commit
--- doesn't wait for the disk: a beat that a crash of the server undoes is one that came too late, and the next is on its way.
+-- written as < 1 here and below: = 0 would offer the planner the index of all that live instead of the key.
 WITH beat AS (
     UPDATE session SET expires_at = now() + ttl, beat_at = now(), executing = $2,
         skew = coalesce($3::timestamptz - now(), interval '0'), drained = draining AND $4
-    WHERE id = $1 AND state < 1 RETURNING id, draining, set_config('synchronous_commit', 'off', true)
+    WHERE id = $1 AND state < 1 RETURNING id, draining
 )
 SELECT beat.draining, q.id, q.fence, q.cancel IS NOT NULL FROM beat LEFT JOIN queue q ON q.session = beat.id AND q.state = 1;
 
