@@ -55,6 +55,13 @@ async def test_tables_and_columns_that_are_missing_are_added(cassandra_driver: D
     assert all(row["message"] is None for row in printed)
 
 
+async def test_a_schema_that_older_programs_know_is_raised(cassandra_driver: Driver) -> None:
+    older = Change(key=(), values={"value": str(SCHEMA - 1)}, expected={"value": str(SCHEMA)})
+    assert await CqlRows(cassandra_driver).cas_batch(SETTING, ("schema",), [older]) is None
+    assert await migrate(cassandra_driver) == SCHEMA
+    assert await value_of(cassandra_driver, "schema") == str(SCHEMA)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "refusal"),
     [("schema", "9999", SchemaTooNew), ("shards", "7", ConfigurationError)],

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from mainspring.adapters.cassandra.bodies import WithBodies
 from mainspring.adapters.cassandra.layout import micros
 from mainspring.adapters.cassandra.ledger import Ledger, Noted
 from mainspring.adapters.cassandra.rows import Put, Rows
@@ -28,7 +29,8 @@ class Context:
     def over(cls, rows: Rows, *, clock: Clock, random: Random) -> "Context":
         """A context for a process that begins now."""
         process = UUID(int=random.bits(128))
-        return cls(rows=rows, clock=clock, random=random, process=process, ledger=Ledger(rows, clock, process))
+        ledger = Ledger(rows, clock, process)
+        return cls(rows=WithBodies(rows), clock=clock, random=random, process=process, ledger=ledger)
 
     def now(self) -> int:
         """The process's own time, as rows keep it."""

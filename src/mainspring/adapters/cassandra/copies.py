@@ -5,16 +5,11 @@ raises the fence. So a copy says the truth about a run, or the conditional batch
 another wake time, and refuses. Whoever is refused reads the row.
 """
 
-import json
-from functools import lru_cache
-from typing import Any
-from uuid import UUID
-
+from mainspring.adapters.cassandra.bodies import body_of, columns_of
 from mainspring.adapters.cassandra.due import Entry
 from mainspring.adapters.cassandra.layout import home_of
 from mainspring.adapters.cassandra.rows import Row
 from mainspring.adapters.cassandra.tables import RUN
-from mainspring.adapters.cassandra.values import content
 from mainspring.domain.run import State
 
 DOUBTFUL = ("wake_at",)
@@ -22,10 +17,8 @@ DOUBTFUL = ("wake_at",)
 
 _MOST_BYTES = 1024
 """A larger run is read: its entry is looked at, and read again by whoever clears up, more often than it is claimed."""
-_SHARED = ("owner", "project", "kind", "handler", "timeout", "retry", "blob")
-"""Columns that are the same in many runs, and are read once for all of them."""
-_END = b"\n"
-"""Between those and the payload; JSON has none."""
+_BEFORE_BODIES = b"{"
+"""What a copy began with before it was a body, which begins with an instant. Such runs are read."""
 _FIRST: Row = {
     **dict.fromkeys(RUN.columns),
     "state": int(State.WAITING),
@@ -41,38 +34,22 @@ def copied(row: Row) -> bytes | None:
     """What the entry of a run that waits says about it; None if that is too much, or it isn't new any more."""
     if row["fence"] != 0 or row.get("ticket") is not None or row["due_at"] != row["wake_at"]:
         return None
-    shared: dict[str, Any] = {name: row[name] for name in _SHARED if row[name] is not None}
-    if row["job_id"] != row["id"]:
-        shared["job_id"] = str(row["job_id"])
-    payload = b"" if row["payload"] is None else content(row, "payload")
-    copy = json.dumps(shared, separators=(",", ":")).encode() + _END + payload
+    copy = body_of(row)
     return copy if len(copy) <= _MOST_BYTES else None
 
 
 def copy_of(entry: Entry) -> Row | None:
     """The run's row, as far as a hand-over and its settlement need it; None if the entry doesn't say."""
-    if entry.copy is None:
+    if entry.copy is None or entry.copy.startswith(_BEFORE_BODIES):
         return None
-    shared, _, payload = entry.copy.partition(_END)
-    columns = _read(shared)
     shard, slot = home_of(entry.id)
     return {
-        **columns,
+        **_FIRST,
+        **columns_of(entry.copy, entry.id),
         "shard": shard,
         "slot": slot,
         "id": entry.id,
-        "job_id": columns["job_id"] or entry.id,
-        "lane": entry.lane,
-        "priority": entry.priority,
-        "payload": payload,
         "due_at": entry.since,
         "wake_at": entry.since,
         "indexed_at": entry.wake_at,
     }
-
-
-@lru_cache(maxsize=1024)
-def _read(shared: bytes) -> Row:
-    columns: dict[str, Any] = json.loads(shared)
-    job_id = columns.get("job_id")
-    return {**_FIRST, **columns, "job_id": None if job_id is None else UUID(job_id)}

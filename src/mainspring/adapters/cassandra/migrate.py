@@ -7,6 +7,7 @@ that make the same table at the same time make two.
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from mainspring.adapters.cassandra.address import Address
@@ -62,7 +63,11 @@ async def migrate(driver: Driver) -> int:
     await _see_it_everywhere(driver, bridge)
     rows = CqlRows(driver)
     await _agree(rows, address, "shards", SHARDS)
-    return await _agree(rows, address, "schema", SCHEMA)
+    schema = await _agree(rows, address, "schema", SCHEMA)
+    while schema < SCHEMA:  # older programs are refused from here on
+        await _write(rows, "schema", SCHEMA, instead_of=schema)
+        schema = await _agree(rows, address, "schema", SCHEMA)
+    return schema
 
 
 def _first_node(driver: Driver) -> Any:
@@ -124,11 +129,9 @@ async def _see_it_everywhere(driver: Driver, bridge: Bridge) -> None:
 
 
 async def _agree(rows: Rows, address: Address, name: str, wanted: int) -> int:
-    """Write what was never written; refuse to work with anything else than what is there."""
+    """Write what was never written; refuse to work with anything else than what is there, or may be raised to it."""
     try:
         await _write(rows, name, wanted)
-    except UnknownOutcome:  # the read says what came of it
-        pass
     except StoreCorrupt as error:
         raise ConfigurationError(
             f"{address.shown} refuses conditional writes, on which all safety rests. On ScyllaDB, make the keyspace "
@@ -145,5 +148,8 @@ async def _agree(rows: Rows, address: Address, name: str, wanted: int) -> int:
     return value
 
 
-async def _write(rows: Rows, name: str, wanted: int) -> None:
-    await rows.cas_batch(SETTING, (name,), [Change(key=(), values={"value": str(wanted)})])
+async def _write(rows: Rows, name: str, wanted: int, *, instead_of: int | None = None) -> None:
+    """Unless somebody else has; whoever reads it next sees what came of it, also where no answer came."""
+    expected = None if instead_of is None else {"value": str(instead_of)}
+    with suppress(UnknownOutcome):
+        await rows.cas_batch(SETTING, (name,), [Change(key=(), values={"value": str(wanted)}, expected=expected)])

@@ -67,7 +67,7 @@ def new_row(new: NewRun, *, kind: Origin, now: int) -> dict[str, Value]:
         "kind": int(kind),
         "created_at": now,
         **task_columns(new.task),
-        "name": new.name,
+        "name": new.name or None,
         "spec": new.spec,
         "due_at": due_at,
         "state": int(State.WAITING),

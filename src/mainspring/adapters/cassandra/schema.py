@@ -15,7 +15,7 @@ from mainspring.adapters.cassandra.tables import (
     TIMETABLE_SLOT,
 )
 
-SCHEMA = 1
+SCHEMA = 2
 """Grows when an older Mainspring couldn't work on the tables any more."""
 
 _QUEUES = (DUE, DUE_SLOT, REVISIT, TIMETABLE, TIMETABLE_SLOT, CLAIM_INTENT, SLOT, BLOB_AGE)
@@ -23,6 +23,7 @@ _QUEUES = (DUE, DUE_SLOT, REVISIT, TIMETABLE, TIMETABLE_SLOT, CLAIM_INTENT, SLOT
 _QUEUE_GRACE = 3600
 """Seconds that a deletion is remembered there: an entry that comes back does no harm, it is dropped once more."""
 _LEVELS = "{'class': 'LeveledCompactionStrategy'}"
+"""Not for DUE: a minute of it is never read again once it is over, and levels write all that waits several times."""
 _WINDOWS = "{'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'HOURS', 'compaction_window_size': '6'}"
 """For rows that vanish by themselves: whole files at once."""
 
@@ -71,7 +72,8 @@ def add_column(keyspace: str, table: Table, column: str) -> str:
 def _options(table: Table) -> Mapping[str, str]:
     options = {"comment": "'" + table.comment.replace("'", "''") + "'"}
     if table in _QUEUES:
-        options["compaction"] = _LEVELS
+        if table is not DUE:
+            options["compaction"] = _LEVELS
         options["gc_grace_seconds"] = str(_QUEUE_GRACE)
     if table.lifetime is not None:
         options["compaction"] = _WINDOWS

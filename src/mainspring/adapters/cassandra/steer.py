@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import assert_never
 
 from mainspring.adapters.cassandra.blobs import use_of
+from mainspring.adapters.cassandra.bodies import whole
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.index import of_waiting_run
 from mainspring.adapters.cassandra.layout import home_of, micros, slot_of, span_of
@@ -111,7 +112,7 @@ async def _carry_out(context: Context, row: Row, move: _Move) -> bool:
     changed = {**row, **move.values}
     await context.index(_entries(row, changed, context.now()))
     expected = {"fence": row["fence"], "state": row["state"], "version": row["version"], "cancel": row["cancel"]}
-    change = Change(key=(row["id"],), values=move.values, expected=expected)
+    change = Change(key=(row["id"],), values=whole(changed, move.values), expected=expected)
     decision = await decide(context, home_of(identity(row, "id")), [change])
     if not decision.applied:
         return False

@@ -34,7 +34,8 @@ _INDEX_LIFETIME = timedelta(days=7)
 
 RUN: Final = Table(
     name="run",
-    comment="Runs, live and ended; a run that is a job of its own (id = job_id) is that job too.",
+    comment="Runs, live and ended; a run that is a job of its own (id = job_id) is that job too. `body` has what it "
+    "executes, and for whom; the columns of that are from before.",
     partition={"shard": INT, "slot": BIGINT},
     clustering={"id": UUID},
     columns={
@@ -75,6 +76,7 @@ RUN: Final = Table(
         "skipped_to": BIGINT,
         "skipped_count": BIGINT,
         "log": BLOB,
+        "body": BLOB,
     },
     conditional=frozenset(
         {
@@ -106,6 +108,7 @@ RUN: Final = Table(
             "error",
             "reason",
             "log",
+            "body",
         }
     ),
 )
@@ -121,7 +124,7 @@ SLOT: Final = Table(
 DUE: Final = Table(
     name="due",
     comment="Index: waiting runs by when they wake, or were written if that was later; `since` is the wake time, "
-    "`copy` what a small new run executes.",
+    "`copy` the body of a small new run.",
     partition={"shard": INT, "lane": TEXT, "slot": BIGINT},
     clustering={"wake_at": BIGINT, "id": UUID, "fence": INT},
     columns={"priority": INT, "owner": TEXT, "since": BIGINT, "ticketed": BOOLEAN, "copy": BLOB},

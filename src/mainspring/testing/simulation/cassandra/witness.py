@@ -10,9 +10,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from mainspring.adapters.cassandra.bodies import unfolded
 from mainspring.adapters.cassandra.layout import instant
 from mainspring.adapters.cassandra.records import attempt_of
-from mainspring.adapters.cassandra.rows import Change, Key, Row, Value
+from mainspring.adapters.cassandra.rows import Key, Row, Value
 from mainspring.adapters.cassandra.table import Table
 from mainspring.adapters.cassandra.tables import DEAD, IDEMPOTENCY, JOB, LOCK, RUN, SESSION
 from mainspring.adapters.cassandra.take import ticket_of
@@ -224,12 +225,8 @@ def _asking(origin: object) -> Asking:
 
 def _changed(decided: Round) -> Iterator[Changed]:
     for change, before in zip(decided.changes, decided.before, strict=True):
-        was = _whole(change, before or {})
-        yield _identity(change.key[0]), was, {**was, **change.values}
-
-
-def _whole(change: Change, row: Row) -> Row:
-    return {"id": change.key[0], **row}
+        was = {"id": change.key[0], **(before or {})}
+        yield _identity(change.key[0]), unfolded(was), unfolded({**was, **change.values})
 
 
 def _id_of(item: NewRun | NewJob) -> UUID:
