@@ -66,7 +66,8 @@ async def working(place: Place) -> AsyncIterator[str]:
         server = await start(mainspring(place, "api", "--port", "0"))
         await start(mainspring(place, "scheduler"))
         for name in ("red", "green"):
-            await start(mainspring(place, "worker", "--app", "diary", "--worker-name", name, *OUTLIVES))
+            worker = await start(mainspring(place, "worker", "--app", "diary", "--worker-name", name, *OUTLIVES))
+            await worker.line("session.opened", logger="mainspring.worker")  # until then its handlers are unknown
         yield await server.url()
 
 
@@ -134,10 +135,11 @@ async def endured(place: Place, fault: Callable[[], Awaitable[None]]) -> None:
     async with AsyncExitStack() as opened:
         store = await until_answered(lambda: opened.enter_async_context(stored(place)))
         url = await opened.enter_async_context(working(place))
-        submitting = asyncio.create_task(submitted(url))
-        await until_noted(place, RUNS // 6)
-        await fault()
-        expected = await submitting
+        async with asyncio.TaskGroup() as together:  # nobody waits for what a submission that has failed would bring
+            submitting = together.create_task(submitted(url))
+            await until_noted(place, RUNS // 6)
+            await fault()
+        expected = submitting.result()
         await until_noted(place, RUNS)
         await until_all_succeeded(store, expected)
         await assert_a_stale_result_is_refused(store)
