@@ -27,11 +27,11 @@ class Document:
     groups: tuple[Group, ...]
 
 
-NODES = "the tests on three Cassandra nodes to pass wholly, twice in a row: tests/chaos/test_cassandra_cluster.py"
 KAFKA, SQS, ETCD, S3 = (f"the {name} adapter" for name in ("Kafka", "SQS", "etcd", "S3"))
 
 KILL = ("tests/scenarios/kill/test_kill_nine.py",)
 CLUSTER = ("tests/scenarios/kill/test_cluster.py",)
+NODES = ("tests/chaos/test_cassandra_cluster.py",)
 SHARES = (
     "tests/scenarios/kill/test_shards.py",
     "tests/unit/adapters/cassandra/test_timetable_shards.py",

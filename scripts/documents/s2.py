@@ -19,7 +19,7 @@ S2 = Document(
         Group("25, 26, 41, 42", "Exponential or fixed backoff, a limit, and then a dead letter"),
         Group("27", "At least once, said plainly", ("docs/explanation/guarantees.md",)),
         Group("29", "The same jobId twice is one job"),
-        Group("31, 44, 46, 47", "Scaling out, and surviving the loss of nodes", later=NODES),
+        Group("31, 44, 46, 47", "Scaling out, and surviving the loss of nodes", NODES),
         Group("33", "Workers that are scaled by what is due, and drain", ("tests/deploy/test_kubernetes.py",)),
         Group("34 to 37", "Counts of scheduled, executed, failed and retried jobs"),
         Group("38", "Prometheus and Grafana", STACKS),
