@@ -101,9 +101,9 @@ def unfolded(row: Row) -> Row:
     return {**row, **columns}
 
 
-def whole(changed: Row, values: Row) -> Row:
-    """*values* of a run that is to be *changed*, with all of its body if they are about any of it."""
-    return values if _COLUMNS.isdisjoint(values) else {**{name: changed[name] for name in _COLUMNS}, **values}
+def whole(row: Row, values: Row) -> Row:
+    """The new *values* of a run, with the rest of its body if they are about any of it."""
+    return values if _COLUMNS.isdisjoint(values) else {**{name: row[name] for name in _COLUMNS}, **values}
 
 
 def _folded(put: Put) -> Put:

@@ -112,7 +112,7 @@ async def _carry_out(context: Context, row: Row, move: _Move) -> bool:
     changed = {**row, **move.values}
     await context.index(_entries(row, changed, context.now()))
     expected = {"fence": row["fence"], "state": row["state"], "version": row["version"], "cancel": row["cancel"]}
-    change = Change(key=(row["id"],), values=whole(changed, move.values), expected=expected)
+    change = Change(key=(row["id"],), values=whole(row, move.values), expected=expected)
     decision = await decide(context, home_of(identity(row, "id")), [change])
     if not decision.applied:
         return False

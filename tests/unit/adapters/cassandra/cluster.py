@@ -73,6 +73,17 @@ class Cluster:
         return Process(CassandraStore.over(rows, clock=self.clock, random=SeededRandom(self.processes)), rows)
 
 
+async def a_trusting_worker(cluster: Cluster) -> tuple[Process, SessionId]:
+    """Who has found at this home that nobody else takes from it, and looks up nothing in advance."""
+    process = cluster.process()
+    worker = await process.session()
+    *_, first = neighbours(1_000)
+    await process.store.work.add([first])
+    (attempt,) = await process.claim(worker)
+    assert await process.settle(attempt, Succeeded()) is Settled.ACCEPTED
+    return process, worker
+
+
 async def claimed_and_settled(process: Process, session: SessionId, limit: int) -> int:
     """How many were to be had."""
     attempts = await process.claim(session, limit)

@@ -19,7 +19,7 @@ from mainspring.domain.run import NewRun, Origin
 from mainspring.ports.work import Edit
 from mainspring.testing.clock import START
 from mainspring.testing.factories import a_task
-from tests.unit.adapters.cassandra.cluster import Cluster, Process, neighbours
+from tests.unit.adapters.cassandra.cluster import Cluster, Process, a_trusting_worker, neighbours
 
 CELLS_OF_A_NEW_RUN = {"due_at", "state", "wake_at", "indexed_at", "version", "fence", "body"}
 
@@ -75,8 +75,7 @@ def test_of_two_that_stored_a_run_the_later_ones_body_is_the_greater() -> None:
 
 async def test_a_run_from_before_is_executed_as_its_columns_say(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster()
-    process = cluster.process()
-    worker = await process.session()
+    process, worker = await a_trusting_worker(cluster)
     runs = neighbours(2)
     await stored_before_there_were_bodies(cluster, runs, monkeypatch)
     assert (await stored(process, runs[0]))["handler"] == runs[0].task.handler
@@ -104,6 +103,8 @@ async def test_an_edit_takes_away_what_the_run_no_longer_has() -> None:
     retry = RetryPolicy(max_retries=7)
     await process.store.work.add([replace(run, task=replace(a_task(retry=retry), payload=b"", blob=blob))])
     await process.store.work.steer(run.id, Edit(task=a_task(payload=b"2")))
+    row = await stored(process, run)
+    assert {name for name in RUN.columns if row[name] is not None} == CELLS_OF_A_NEW_RUN
     (attempt,) = await process.claim(await process.session())
     assert attempt.task == a_task(payload=b"2")
 

@@ -9,27 +9,15 @@ from mainspring.adapters.cassandra.layout import home_of, micros
 from mainspring.adapters.cassandra.rows import Key, Put, Row
 from mainspring.adapters.cassandra.table import Table
 from mainspring.adapters.cassandra.tables import DUE, RUN
-from mainspring.domain.ids import SessionId
 from mainspring.domain.outcome import Failed, Settled, Succeeded
 from mainspring.domain.retry import RetryPolicy
 from mainspring.domain.run import Attempt, NewRun
 from mainspring.ports.tickets import GRACE
 from mainspring.ports.work import Edit
 from mainspring.testing.factories import a_task
-from tests.unit.adapters.cassandra.cluster import LANES, Cluster, Process, neighbours
+from tests.unit.adapters.cassandra.cluster import LANES, Cluster, Process, a_trusting_worker, neighbours
 
 LATER = timedelta(seconds=10)
-
-
-async def a_trusting_worker(cluster: Cluster) -> tuple[Process, SessionId]:
-    """Who has found at this home that nobody else takes from it, and looks up nothing in advance."""
-    process = cluster.process()
-    worker = await process.session()
-    *_, first = neighbours(1_000)
-    await process.store.work.add([first])
-    (attempt,) = await process.claim(worker)
-    assert await process.settle(attempt, Succeeded()) is Settled.ACCEPTED
-    return process, worker
 
 
 def rows_read(process: Process, monkeypatch: pytest.MonkeyPatch) -> list[Key]:
