@@ -23,7 +23,7 @@ _QUEUES = (DUE, DUE_SLOT, REVISIT, TIMETABLE, TIMETABLE_SLOT, CLAIM_INTENT, SLOT
 _QUEUE_GRACE = 3600
 """Seconds that a deletion is remembered there: an entry that comes back does no harm, it is dropped once more."""
 _LEVELS = "{'class': 'LeveledCompactionStrategy'}"
-"""Not for DUE: a minute of it is never read again once it is over, and levels write all that waits several times."""
+"""Not for DUE: a minute of it is never read again once it is cleared, and levels write all that waits several times."""
 _WINDOWS = "{'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'HOURS', 'compaction_window_size': '6'}"
 """For rows that vanish by themselves: whole files at once."""
 
