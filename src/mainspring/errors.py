@@ -5,6 +5,7 @@
     ├── Invalid                   the request is wrong and will stay wrong
     │   ├── InvalidSchedule       … with the offending part of the schedule and its position
     │   └── UnknownHandler        no worker ever registered that handler
+    ├── Forbidden                 the caller's key doesn't allow it
     ├── NotFound                  no such job, run, lock or key (or it belongs to somebody else)
     ├── Conflict                  the request is right, but the world has moved
     │   ├── VersionConflict       somebody else changed the job first
@@ -58,6 +59,10 @@ class UnknownHandler(Invalid):
             field="handler",
         )
         self.handler = handler
+
+
+class Forbidden(MainspringError):
+    """The caller's key doesn't allow it; one with a wider scope would."""
 
 
 class NotFound(MainspringError):

@@ -1,4 +1,4 @@
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import aiohttp
@@ -29,7 +29,7 @@ def ports(store: SqliteStore) -> ApiPorts:
     return ports_over(store)
 
 
-def ports_over(store: Store) -> ApiPorts:
+def ports_over(store: Store, builtin: Mapping[str, Lane] = BUILTIN) -> ApiPorts:
     return ApiPorts(
         work=store.work,
         timetable=store.timetable,
@@ -43,7 +43,7 @@ def ports_over(store: Store) -> ApiPorts:
         changes=store.changes,
         clock=SystemClock(),
         random=SystemRandom(),
-        builtin=BUILTIN,
+        builtin=builtin,
     )
 
 

@@ -8,6 +8,7 @@ from unittest.mock import AsyncMock
 import pytest
 
 from mainspring.adapters.sqlite.store import SqliteStore
+from mainspring.api.caller import labelled
 from mainspring.api.document import Document
 from mainspring.api.editing import Editing
 from mainspring.domain.outcome import Cancelled, Succeeded
@@ -199,7 +200,7 @@ def edits(job: JobRecord, saved: object) -> tuple[Editing, AsyncMock]:
 async def test_a_tick_in_between_is_no_reason_to_fail() -> None:
     job = Factory().job()
     editing, store = edits(JobRecord(job=job, run=None), [VersionConflict("ticked"), job])
-    await editing.update(job.id, Document({"name": "new"}, None))
+    await editing.update(job.id, Document({"name": "new"}, None), labelled(None).check_handler)
     assert store.save.await_args.args[0].name == "new"
     editing, store = edits(JobRecord(job=job, run=None), [VersionConflict("ticked"), job])
     await editing.delete(job.id)
@@ -209,7 +210,10 @@ async def test_a_tick_in_between_is_no_reason_to_fail() -> None:
 async def test_a_job_that_never_stands_still_is_given_up() -> None:
     job = Factory().job()
     editing, _ = edits(JobRecord(job=job, run=None), VersionConflict("changed"))
-    for doing in (editing.update(job.id, Document({"name": "new"}, None)), editing.delete(job.id)):
+    for doing in (
+        editing.update(job.id, Document({"name": "new"}, None), labelled(None).check_handler),
+        editing.delete(job.id),
+    ):
         with pytest.raises(StoreUnavailable, match="try again"):
             await doing
 

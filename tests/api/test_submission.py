@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
+from mainspring.api.caller import labelled
 from mainspring.api.composing import compose, with_blob
 from mainspring.api.document import Document, Raw, read_object, write_json
 from mainspring.api.rendering import stored_text
@@ -27,6 +28,8 @@ from mainspring.ports.work import Added, Addition, Note
 
 NOW = datetime(2030, 1, 1, 12, 0, tzinfo=UTC)
 LANE = Lane("lane")
+ANYBODY = labelled(None).check_handler
+"""Passes every handler: an open API has nobody to refuse."""
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -172,9 +175,9 @@ def submissions(store: AsyncMock) -> Submissions:
 async def test_a_large_payload_is_stored_before_the_run_that_names_it(
     submissions: Submissions, store: AsyncMock
 ) -> None:
-    await submissions.submit(submission(payload="x" * (MAX_INLINE - 2)))
+    await submissions.submit(submission(payload="x" * (MAX_INLINE - 2)), ANYBODY)
     store.put.assert_not_awaited()
-    await submissions.submit(submission(payload="x" * (MAX_INLINE - 1)))
+    await submissions.submit(submission(payload="x" * (MAX_INLINE - 1)), ANYBODY)
     [item] = store.add.await_args.args[0]
     assert (item.task.blob, item.task.payload) == (BlobId("blob"), b"")
     assert [call[0] for call in store.mock_calls][-2:] == ["put", "add"]
@@ -194,7 +197,7 @@ async def test_a_large_batch_is_stored_while_the_next_is_read(submissions: Submi
 
     store.add.side_effect = stored
     sizes = {"first": 3_000, "second": 2_000, "small": 900}
-    await asyncio.gather(*(submissions.submit_all(batch(name, size), None) for name, size in sizes.items()))
+    await asyncio.gather(*(submissions.submit_all(batch(name, size), None, ANYBODY) for name, size in sizes.items()))
     last = {name: len(steps) - steps[::-1].index(name) for name in sizes}
     assert steps.index("3000 stored") < last["second"]
     assert last["small"] < last["first"]
@@ -207,22 +210,22 @@ async def test_a_handler_has_its_lane_unless_the_job_says_otherwise(submissions:
         ({"handler": "test.echo"}, "default"),
         ({"handler": "nobody", "allow_unknown_handler": True}, "default"),
     ):
-        await submissions.submit(submission(**fields))
+        await submissions.submit(submission(**fields), ANYBODY)
         [item] = store.add.await_args.args[0]
         assert item.task.lane == lane
 
 
 async def test_a_handler_that_came_a_moment_ago_is_known(submissions: Submissions, store: AsyncMock) -> None:
     with pytest.raises(UnknownHandler):
-        await submissions.submit(submission(handler="new"))
+        await submissions.submit(submission(handler="new"), ANYBODY)
     store.handlers.return_value = {"new": Lane("default")}
-    assert (await submissions.submit(submission(handler="new"))).created
+    assert (await submissions.submit(submission(handler="new"), ANYBODY)).created
 
 
 async def test_a_key_that_stands_for_another_body_is_a_conflict(submissions: Submissions, store: AsyncMock) -> None:
     store.add.side_effect = taken_as(Addition.CONFLICT)
     with pytest.raises(KeyConflict, match="choose another key"):
-        await submissions.submit(submission(key="k"))
+        await submissions.submit(submission(key="k"), ANYBODY)
 
 
 @given(st.dictionaries(st.text() | st.just("payload"), VALUES, max_size=5), st.sampled_from([None, 1, "\t"]))

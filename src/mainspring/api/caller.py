@@ -8,7 +8,8 @@ from fastapi import Depends, Request
 
 from mainspring.api.headers import header
 from mainspring.domain.ids import DEFAULT_OWNER
-from mainspring.errors import Invalid, NotFound
+from mainspring.domain.task import ADMIN_HANDLERS
+from mainspring.errors import Forbidden, Invalid, NotFound
 from mainspring.ports.keys import Scope
 
 OWNER_HEADER = "X-User-ID"
@@ -40,6 +41,17 @@ class Caller:
         """NotFound for what belongs to somebody else: its existence is nobody else's business."""
         if self.isolated and owner != self.owner:
             raise NotFound(f"there is no {what}")
+
+    def check_handler(self, handler: str) -> None:
+        """Forbidden for a handler that acts on what is everybody's: only an administrator may have it executed.
+
+        Asked whenever an execution is made or let go by a request, and never again: a worker can't tell who asked.
+        """
+        if handler in ADMIN_HANDLERS and self.scope is not Scope.ADMIN:
+            raise Forbidden(
+                f"{handler} acts on what belongs to all owners: this needs a key with the scope {Scope.ADMIN}, "
+                f"and yours has {self.scope}"
+            )
 
 
 def labelled(label: str | None) -> Caller:

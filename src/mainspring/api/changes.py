@@ -10,7 +10,7 @@ from mainspring.api.document import read_object, write_json
 from mainspring.api.finding import found_job
 from mainspring.api.jobs import job_answer, job_text
 from mainspring.api.operations import operation
-from mainspring.api.parameters import IfMatch, touching
+from mainspring.api.parameters import IfMatch, executing, touching
 from mainspring.api.representation import shown_job
 from mainspring.api.schemas.jobs import Job, JobUpdate
 from mainspring.api.services import Services
@@ -61,7 +61,7 @@ def changes_router(services: Services) -> APIRouter:
 
     async def update(job_id: UUID, request: Request, caller: Caller, match: str | None) -> Response:
         document = read_object(await read_body(request))
-        before = await editing.update(JobId(job_id), document, touching(caller, match))
+        before = await editing.update(JobId(job_id), document, caller.check_handler, executing(caller, match))
         return await changes.answer(caller, "job.update", before)
 
     @router.put("/{job_id}", **described)

@@ -64,6 +64,8 @@ def dead_letters_router(services: Services) -> APIRouter:
             fingerprint=wanted.fingerprint,
         )
         letters, more = await retrying.matching(where, wanted.limit)
+        for letter in letters:
+            caller.check_handler(letter.run.task.handler)
         answers = await retrying.requeue_all([letter.run for letter in letters])
         created = [run for run, is_new in answers if is_new]
         if created:
@@ -81,6 +83,7 @@ def dead_letters_router(services: Services) -> APIRouter:
     @router.post("/{run_id}/requeue", **operation("Run a dead letter again", Execution, 202, errors=(404, 409)))
     async def requeue_dead_letter(run_id: UUID, caller: Requester) -> Response:
         run = await found_run(ports, run_id, caller)
+        caller.check_handler(run.task.handler)
         new, created = await retrying.requeue(run)
         if created:
             await note(caller, "dead_letter.requeue", run, {"execution": str(new.id)})

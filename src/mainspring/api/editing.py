@@ -8,7 +8,7 @@ from mainspring.api.composing import Pattern, Timing
 from mainspring.api.document import Document
 from mainspring.api.finding import allowed, first_run, found_job, live_runs
 from mainspring.api.lanes import Lanes
-from mainspring.api.preconditions import Check
+from mainspring.api.preconditions import Check, HandlerCheck
 from mainspring.api.representation import shown_job
 from mainspring.api.requests import SCHEDULE_ALIAS, InvalidFields, JobRequest, read_as, read_request
 from mainspring.api.schemas.jobs import FIXED, JobUpdate
@@ -46,7 +46,9 @@ class Editing:
         self._blobs = blobs
         self._lanes = lanes
 
-    async def update(self, job_id: JobId, document: Document, check: Check = allowed) -> JobRecord:
+    async def update(
+        self, job_id: JobId, document: Document, check_handler: HandlerCheck, check: Check = allowed
+    ) -> JobRecord:
         """Merge *document* into the job; what runs already isn't touched, and what has ended can't be changed."""
         read_as(JobUpdate, {name: value for name, value in document.fields.items() if name not in FIXED})
         for _ in range(TRIES):
@@ -56,6 +58,7 @@ class Editing:
                 ended = "runs already, and has no later runs" if run.state is State.RUNNING else "has ended"
                 raise WrongState(f"this one-shot job {ended}: submit another, or trigger it again as it is")
             merged = await self._merged(record, document)
+            check_handler(merged.request.handler)
             update = self._update_standing if run is None else self._update_one_shot
             if await update(record.job, merged):
                 return record

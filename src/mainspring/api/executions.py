@@ -107,6 +107,7 @@ def executions_router(services: Services) -> APIRouter:
     @router.post("/{run_id}/retry", **operation("Run an execution again", Execution, 202, errors=(404, 409)))
     async def retry_execution(run_id: UUID, caller: Requester, key: IdempotencyKey = None) -> Response:
         run = await found_run(ports, run_id, caller)
+        caller.check_handler(run.task.handler)
         new, created = await services.retrying.retry(run, key)
         if created:
             subject = f"run:{run.id}"

@@ -8,7 +8,7 @@ from mainspring.api.caller import Caller, Requester
 from mainspring.api.changes import JobChanges
 from mainspring.api.executions import accepted
 from mainspring.api.operations import operation
-from mainspring.api.parameters import IdempotencyKey, IfMatch, touching
+from mainspring.api.parameters import IdempotencyKey, IfMatch, executing, touching
 from mainspring.api.schemas.executions import Execution
 from mainspring.api.schemas.jobs import Job
 from mainspring.api.services import Services
@@ -18,7 +18,7 @@ from mainspring.domain.run import Run
 
 async def triggered(services: Services, caller: Caller, job_id: JobId, key: str | None) -> Run:
     """The run that *caller* asked for; a repeated *key* is answered with the first, and not noted again."""
-    run, created = await services.steering.trigger(job_id, key, touching(caller))
+    run, created = await services.steering.trigger(job_id, key, executing(caller))
     if created:
         subject, after = f"job:{job_id}", {"execution": str(run.id)}
         await services.trail.note(caller, "job.trigger", subject, owner=run.owner, job_id=job_id, after=after)
@@ -41,7 +41,7 @@ def orders_router(services: Services) -> APIRouter:
 
     @router.post("/{job_id}/resume", **operation("Fire again", Job, errors=(404, 409, 412), tagged=True))
     async def resume_job(job_id: UUID, caller: Requester, if_match: IfMatch = None) -> Response:
-        before = await steering.resume(JobId(job_id), touching(caller, if_match))
+        before = await steering.resume(JobId(job_id), executing(caller, if_match))
         return await changes.answer(caller, "job.resume", before)
 
     @router.post("/{job_id}/cancel", **operation("Cancel a job's runs", Job, 202, errors=(404, 409), tagged=True))

@@ -42,6 +42,17 @@ class PageQuery(BaseModel):
     limit: Annotated[int, Field(ge=1, le=100, description="How many at most.")] = 50
 
 
+def executing(caller: Caller, match: str | None = None) -> Check:
+    """The check that a job must pass before *caller* may have it executed, or change what is executed."""
+    touch = touching(caller, match)
+
+    def check(job: Job) -> None:
+        touch(job)
+        caller.check_handler(job.task.handler)
+
+    return check
+
+
 def touching(caller: Caller, match: str | None = None) -> Check:
     """The check that a job must pass before *caller* may touch it."""
     matching = if_match(match)

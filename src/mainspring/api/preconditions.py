@@ -17,6 +17,9 @@ _TAG = re.compile(r'(?:W/)?"([^"]*)"')
 Check = Callable[[Job], None]
 """Raises unless the job may be touched; asked each time that the job is read."""
 
+HandlerCheck = Callable[[str], None]
+"""Raises unless a job for this handler may be made; see `Caller.check_handler`."""
+
 
 class PreconditionFailed(Conflict):
     """The job isn't at the version that If-Match names."""

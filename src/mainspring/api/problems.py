@@ -14,6 +14,7 @@ from mainspring.api.preconditions import PreconditionFailed
 from mainspring.api.requests import InvalidFields
 from mainspring.errors import (
     Conflict,
+    Forbidden,
     Invalid,
     InvalidSchedule,
     KeyConflict,
@@ -31,6 +32,7 @@ _TABLE: tuple[tuple[type[MainspringError], int, str, str], ...] = (
     (InvalidSchedule, 422, "invalid_schedule", "The schedule isn't valid"),
     (UnknownHandler, 422, "unknown_handler", "The handler is unknown"),
     (Invalid, 422, "invalid", "The request isn't valid"),
+    (Forbidden, 403, "missing_scope", "The key doesn't allow that"),
     (NotFound, 404, "not_found", "There is no such thing"),
     (PreconditionFailed, 412, "precondition_failed", "Somebody else changed it first"),
     (KeyConflict, 409, "idempotency_conflict", "The key was used for something else"),

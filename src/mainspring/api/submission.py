@@ -12,6 +12,7 @@ from mainspring.api.composing import Pattern, compose, with_blob
 from mainspring.api.document import Document, read_object, write_json
 from mainspring.api.lanes import Lanes
 from mainspring.api.patterns import meaning, pattern_of
+from mainspring.api.preconditions import HandlerCheck
 from mainspring.api.rendering import stored_text
 from mainspring.api.representation import shown_job
 from mainspring.api.requests import InvalidFields
@@ -146,8 +147,11 @@ class Submissions:
         self._adding = Coalescer[_Adding, Added](self._add)
         self._reading_much = asyncio.Lock()
 
-    async def submit(self, submission: Submission, account: Account | None = None) -> Submitted:
+    async def submit(
+        self, submission: Submission, check_handler: HandlerCheck, account: Account | None = None
+    ) -> Submitted:
         """Store it once; a repeated key answers with the first job, or raises KeyConflict for another body."""
+        check_handler(submission.pattern.request.handler)
         item = self._composed(submission, await self._lane(submission))
         item = await self._with_payload_aside(item, submission.payload)
         adding = _Adding(item, submission.payload, submission.pattern, account)
@@ -157,10 +161,14 @@ class Submissions:
         return adding.submitted or await self._existing(item, added)
 
     async def submit_all(
-        self, batch: Iterable[Document], owner: str | None, account: AccountOfAll | None = None
+        self,
+        batch: Iterable[Document],
+        owner: str | None,
+        check_handler: HandlerCheck,
+        account: AccountOfAll | None = None,
     ) -> Sequence[Submitted]:
         """Store all or nothing, answered in their order; InvalidFields names what is wrong by its index."""
-        items, texts = await self._validated(batch, owner)
+        items, texts = await self._validated(batch, owner, check_handler)
         for index, (payload, _) in enumerate(texts):
             if len(payload) > MAX_INLINE:
                 items[index] = await self._with_payload_aside(items[index], payload)
@@ -181,13 +189,15 @@ class Submissions:
 
         return await self._work.add([adding.item for adding in batch], note=note)
 
-    async def _validated(self, batch: Iterable[Document], owner: str | None) -> tuple[list[Item], list[_Text]]:
+    async def _validated(
+        self, batch: Iterable[Document], owner: str | None, check_handler: HandlerCheck
+    ) -> tuple[list[Item], list[_Text]]:
         """What to store, and what to answer with; no more than that is kept of what was read."""
         async with AsyncExitStack() as turn:
-            return await self._read(batch, owner, turn)
+            return await self._read(batch, owner, check_handler, turn)
 
     async def _read(
-        self, batch: Iterable[Document], owner: str | None, turn: AsyncExitStack
+        self, batch: Iterable[Document], owner: str | None, check_handler: HandlerCheck, turn: AsyncExitStack
     ) -> tuple[list[Item], list[_Text]]:
         items: list[Item] = []
         texts: list[_Text] = []
@@ -202,6 +212,7 @@ class Submissions:
                 else:
                     submission = None  # if this one is refused, the next has nothing to be like
                     read = Submission.of(document, owner=owner)
+                    check_handler(read.pattern.request.handler)
                     lane = await self._lane(read)
                     submission = read
                 items.append(self._composed(submission, lane))

@@ -68,7 +68,7 @@ class SubmitJob:
         key = _key(scope)
         body = await receive_body(scope, receive)
         submission = Submission.read(body, owner=caller.visible, key=key)
-        return await self._submissions.submit(submission, partial(creation, caller))
+        return await self._submissions.submit(submission, caller.check_handler, partial(creation, caller))
 
 
 def _start(submitted: Submitted) -> Message:
@@ -116,7 +116,8 @@ def batch_router(services: Services) -> APIRouter:
     )
     async def submit_batch(request: Request, caller: Requester) -> Response:
         batch = read_objects(await read_body(request, MAX_BATCH_BODY), "jobs", MAX_BATCH)
-        submitted = await services.submissions.submit_all(batch, caller.visible, partial(_creation_of_all, caller))
+        note = partial(_creation_of_all, caller)
+        submitted = await services.submissions.submit_all(batch, caller.visible, caller.check_handler, note)
         items = b",".join([each.text for each in submitted])
         existing = write_json([index for index, each in enumerate(submitted) if not each.created])
         text = b"".join((b'{"items":[', items, b'],"existing":', existing, b"}"))

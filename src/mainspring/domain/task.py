@@ -8,6 +8,8 @@ from mainspring.domain.retry import DEFAULT_RETRY, RetryPolicy
 
 LOWEST_PRIORITY, DEFAULT_PRIORITY, HIGHEST_PRIORITY = 0, 50, 100
 DEFAULT_TIMEOUT = timedelta(minutes=5)
+ADMIN_HANDLERS = frozenset({"system.cleanup"})
+"""Handlers that act on what belongs to all owners: only an administrator may have them executed."""
 BACKSTOP = timedelta(seconds=30)
 """A run that nobody has settled this long after its timeout is taken away from its holder."""
 

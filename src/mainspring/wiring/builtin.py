@@ -1,11 +1,8 @@
 """The built-in handlers, and what they may do here."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
 
 from mainspring.domain.ids import Lane
-from mainspring.ports.keys import Scope
 from mainspring.wiring.network import is_loopback
 from mainspring.wiring.resources import Resources
 from mainspring.wiring.settings import Settings
@@ -19,7 +16,7 @@ def register(registry: Registry, resources: Resources) -> Builtin:
     """Put the built-in handlers into *registry*; whoever calls closes what they hold."""
     return register_builtin(
         registry,
-        policy=replace(policy(resources.settings), cleanup_by=partial(may_clean_up, resources)),
+        policy=policy(resources.settings),
         clock=resources.clock,
         random=resources.random,
         upkeep=resources.store.upkeep,
@@ -32,14 +29,6 @@ async def builtin_handlers(resources: Resources) -> Mapping[str, Lane]:
     registry = Registry()
     await register(registry, resources).close()
     return registry.names()
-
-
-async def may_clean_up(resources: Resources, owner: str) -> bool:
-    """Whether *owner* may prune everybody's history: once there are keys, it needs one for admins or the operator's."""
-    keys = await resources.store.keys.list(None)
-    now = resources.clock.now()
-    admins = {key.owner for key in keys if key.scope is Scope.ADMIN and key.valid(now)}
-    return not keys or owner in admins or owner in {given.owner for given in resources.settings.api_keys}
 
 
 def policy(settings: Settings) -> HandlerPolicy:

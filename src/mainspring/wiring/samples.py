@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mainspring.api.caller import labelled
 from mainspring.api.submission import Submission, Submissions, Submitted
 from mainspring.wiring.builtin import builtin_handlers
 from mainspring.wiring.resources import Resources
@@ -43,5 +44,7 @@ async def add_samples(resources: Resources) -> Mapping[str, Submitted]:
     answers = {}
     for sample in SAMPLES:
         body = json.dumps({**sample, "key": f"sample: {sample['name']}"})
-        answers[str(sample["name"])] = await submissions.submit(Submission.read(body.encode()))
+        answers[str(sample["name"])] = await submissions.submit(
+            Submission.read(body.encode()), labelled(None).check_handler
+        )
     return answers

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from mainspring.adapters.system.chance import SystemRandom
+from mainspring.domain.task import ADMIN_HANDLERS
 from mainspring.errors import ConfigurationError
 from mainspring.testing.clock import ManualClock
 from mainspring.worker.handlers import Builtin, register_builtin
@@ -46,6 +47,7 @@ def test_cleanup_needs_something_to_clean() -> None:
     registry = Registry()
     registered(registry, upkeep=NoUpkeep())
     assert set(registry.names()) == WITHOUT_A_STORE | {"system.cleanup"}
+    assert set(registry.names()) >= ADMIN_HANDLERS
 
 
 def test_a_bad_secret_is_noticed_at_the_start() -> None:

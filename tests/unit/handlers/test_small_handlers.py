@@ -151,11 +151,7 @@ async def test_simulated_work_refuses_a_rate_above_one() -> None:
 
 
 def cleanup(shelf: Shelf, context: Context, *, days: Any = 7) -> Any:
-    return Cleanup(upkeep=shelf, allowed=None)({"olderThanDays": days}, context)
-
-
-async def only_root(owner: str) -> bool:
-    return owner == "root"
+    return Cleanup(upkeep=shelf)({"olderThanDays": days}, context)
 
 
 async def test_cleanup_prunes_in_batches_until_nothing_is_left() -> None:
@@ -166,7 +162,7 @@ async def test_cleanup_prunes_in_batches_until_nothing_is_left() -> None:
 
 async def test_cleanup_keeps_thirty_days_unless_told_otherwise() -> None:
     shelf = Shelf(0)
-    await Cleanup(upkeep=shelf, allowed=None)(None, a_context())
+    await Cleanup(upkeep=shelf)(None, a_context())
     assert shelf.asked == [(timedelta(days=30), 1000)]
 
 
@@ -176,15 +172,6 @@ async def test_cleanup_stops_between_batches() -> None:
     with pytest.raises(asyncio.CancelledError):
         await cleanup(shelf, context)
     assert shelf.old == 4000
-
-
-async def test_cleanup_is_refused_to_owners_that_are_not_allowed() -> None:
-    shelf = Shelf(10)
-    guarded = Cleanup(upkeep=shelf, allowed=only_root)
-    with pytest.raises(Abandon, match="'mallory' has no key that allows that"):
-        await guarded(None, a_context(owner="mallory"))
-    assert shelf.old == 10
-    assert await guarded(None, a_context(owner="root")) == {"removed": 10}
 
 
 @pytest.mark.parametrize("days", [-1, "7", True, 1e9])

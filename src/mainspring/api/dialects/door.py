@@ -35,7 +35,7 @@ class Door:
         """Store the job that native *fields* describe, where `Raw` texts are kept as they are."""
         document = read_object(write_json(dict(fields)))
         submission = Submission.of(document, owner=caller.visible, key=key, at_start=at_start)
-        return await self._services.submissions.submit(submission, partial(creation, caller))
+        return await self._services.submissions.submit(submission, caller.check_handler, partial(creation, caller))
 
     async def record(self, caller: Caller, job_id: JobId) -> JobRecord:
         """The job, or NotFound if there is none that the caller may see."""

@@ -53,5 +53,5 @@ def register_builtin(
     registry.add("test.log", trial.log)
     registry.add("lab.simulate", Simulate(clock=clock, random=random))
     if upkeep is not None:
-        registry.add("system.cleanup", Cleanup(upkeep=upkeep, allowed=policy.cleanup_by))
+        registry.add("system.cleanup", Cleanup(upkeep=upkeep))
     return Builtin(webhook, shell)

@@ -1,13 +1,12 @@
 """`system.cleanup`: forget what ended more than `olderThanDays` (30) ago, in batches that hold nobody up."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
 from mainspring.ports.upkeep import Upkeep
 from mainspring.worker.context import Context
-from mainspring.worker.flow import Abandon
 from mainspring.worker.handlers.payload import Fields
 
 BATCH = 1000
@@ -15,19 +14,13 @@ _MOST_DAYS = 36_500
 
 
 class Cleanup:
-    """The handler. History belongs to all owners, so that only those who are *allowed* (None: all) may prune it."""
+    """The handler. History belongs to all owners: the API lets only an administrator have it executed."""
 
-    def __init__(self, *, upkeep: Upkeep, allowed: Callable[[str], Awaitable[bool]] | None) -> None:
+    def __init__(self, *, upkeep: Upkeep) -> None:
         self._upkeep = upkeep
-        self._allowed = allowed
 
     async def __call__(self, payload: Any, context: Context) -> Mapping[str, int]:
         """Prune until nothing is left; what was removed before a stop stays removed."""
-        if self._allowed is not None and not await self._allowed(context.owner):
-            raise Abandon(
-                f"system.cleanup prunes the history of all owners, and {context.owner!r} has no key that allows that; "
-                "make one with 'mainspring key create --scope admin'"
-            )
         days = Fields(payload, "olderThanDays").number("olderThanDays", 30, low=0, high=_MOST_DAYS)
         removed = 0
         while batch := await self._upkeep.prune(timedelta(days=days), BATCH):

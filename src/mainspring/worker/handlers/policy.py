@@ -1,6 +1,5 @@
 """What the built-in handlers may do on this worker, decided once from its settings."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from mainspring.worker.handlers.addresses import Address, Network, destination, is_public
@@ -30,5 +29,3 @@ class HandlerPolicy:
     network: NetworkPolicy = field(default_factory=NetworkPolicy)
     webhook_secret: str | None = field(default=None, repr=False)
     """`whsec_…`; without one, webhooks aren't signed."""
-    cleanup_by: Callable[[str], Awaitable[bool]] | None = None
-    """Whether an owner's jobs may prune history, which is everybody's; None means any."""
