@@ -7,6 +7,7 @@ import pytest
 
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
+from mainspring.api.quota import Quota
 from mainspring.api.steering import TRIES, Steering
 from mainspring.domain.ids import JobId
 from mainspring.domain.job import JobState
@@ -29,7 +30,9 @@ def store() -> AsyncMock:
 
 @pytest.fixture
 def steering(store: AsyncMock) -> Steering:
-    return Steering(work=store, timetable=store, views=store, clock=SystemClock(), random=SystemRandom())
+    clock = SystemClock()
+    quota = Quota(0, store, clock)
+    return Steering(work=store, timetable=store, views=store, clock=clock, random=SystemRandom(), quota=quota)
 
 
 async def test_a_job_that_changed_in_between_is_read_again(steering: Steering, store: AsyncMock) -> None:

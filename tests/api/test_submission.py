@@ -16,6 +16,7 @@ from mainspring.adapters.system.clock import SystemClock
 from mainspring.api.caller import labelled
 from mainspring.api.composing import compose, with_blob
 from mainspring.api.document import Document, Raw, read_object, write_json
+from mainspring.api.quota import Quota
 from mainspring.api.rendering import stored_text
 from mainspring.api.representation import shown_job
 from mainspring.api.stored import stored_record
@@ -168,6 +169,7 @@ def submissions(store: AsyncMock) -> Submissions:
         blobs=store,
         clock=SystemClock(),
         random=SystemRandom(),
+        quota=Quota(0, store, SystemClock()),
         builtin={"test.echo": Lane("default")},
     )
 

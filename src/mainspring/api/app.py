@@ -51,13 +51,14 @@ def create_app(
     Without *access* nobody needs a key: for a program that calls the application itself, on a store of its own.
     *defaults* are for jobs that are created with `schedule` in the lab's words.
     """
-    services = Services.over(ports)
+    services = Services.over(ports, quota=0 if access is None else access.quota)
     app = _bare_app()
     # Each is put around those before it: the last is asked first.
     app.add_middleware(SubmitJob, services=services)
     app.add_middleware(Guard, hosts=hosts)
     if access is not None:
-        app.add_middleware(Limits, access=access, views=ports.views, clock=ports.clock)
+        if access.rate_per_second:
+            app.add_middleware(Limits, per_second=access.rate_per_second, clock=ports.clock)
         app.add_middleware(Credentials, access=access, keys=ports.keys, clock=ports.clock)
     _observe(app, ports)
     for router in _native(services):

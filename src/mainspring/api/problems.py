@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect
 from mainspring.api.allowing import allowed_methods
 from mainspring.api.document import write_json
 from mainspring.api.preconditions import PreconditionFailed
+from mainspring.api.quota import QuotaExceeded
 from mainspring.api.requests import InvalidFields
 from mainspring.errors import (
     Conflict,
@@ -33,6 +34,7 @@ _TABLE: tuple[tuple[type[MainspringError], int, str, str], ...] = (
     (UnknownHandler, 422, "unknown_handler", "The handler is unknown"),
     (Invalid, 422, "invalid", "The request isn't valid"),
     (Forbidden, 403, "missing_scope", "The key doesn't allow that"),
+    (QuotaExceeded, 429, "quota_exceeded", "The quota is used up"),
     (NotFound, 404, "not_found", "There is no such thing"),
     (PreconditionFailed, 412, "precondition_failed", "Somebody else changed it first"),
     (KeyConflict, 409, "idempotency_conflict", "The key was used for something else"),
@@ -42,6 +44,8 @@ _TABLE: tuple[tuple[type[MainspringError], int, str, str], ...] = (
     (StoreFull, 503, "store_full", "The store is full"),
     (StoreError, 503, "store_unavailable", "The store is away"),
 )
+_PASSING = (429, 503)
+"""What is over in a moment, as far as anybody knows."""
 _WORDS = {
     404: ("not_found", "There is no such thing"),
     400: ("bad_request", "The request isn't understood"),
@@ -54,7 +58,7 @@ _WORDS = {
 def problem(status: int, code: str, title: str, detail: str, extra: Mapping[str, Any] | None = None) -> Response:
     """A problem document."""
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "error": code, **(extra or {})}
-    headers = {"Retry-After": "1"} if status == 503 else None  # noqa: PLR2004 - the number is the name
+    headers = {"Retry-After": "1"} if status in _PASSING else None
     return Response(write_json(body), status, headers, media_type="application/problem+json")
 
 
@@ -121,6 +125,8 @@ def _extra(error: MainspringError) -> dict[str, Any]:
             return {"errors": [{"field": field, "detail": fault} for field, fault in faults.items()]}
         case InvalidSchedule(field=field, part=part, position=position):
             return {"field": field, "part": part, "position": position}
+        case QuotaExceeded(live=live, quota=quota, asked=asked):
+            return {"live": live, "quota": quota, "asked": asked}
         case Invalid(field=str(field)):
             return {"field": field}
         case _:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from mainspring.api.quota import Quota
 from mainspring.api.steering import NONCE_BITS
 from mainspring.api.stored import stored_run
 from mainspring.domain.ids import RunId, derived_run_id
@@ -24,11 +25,14 @@ _AGAIN = frozenset({State.DEAD, State.CANCELLED})
 class Retrying:
     """Makes new runs of old ones."""
 
-    def __init__(self, *, work: Work, views: Views, clock: Clock, random: Random, tracing: Tracing = UNTRACED) -> None:
+    def __init__(
+        self, *, work: Work, views: Views, clock: Clock, random: Random, quota: Quota, tracing: Tracing = UNTRACED
+    ) -> None:
         self._work = work
         self._views = views
         self._clock = clock
         self._random = random
+        self._quota = quota
         self._tracing = tracing
 
     async def retry(self, run: Run, key: str | None) -> tuple[Run, bool]:
@@ -39,7 +43,7 @@ class Retrying:
         body = hashlib.sha256(run.id.bytes).digest()
         idempotency = None if key is None else Key(text=f"retry/{key}", body=body)
         new = self._traced(_again(run, distinction, self._clock.now(), idempotency))
-        [added] = await self._work.add([new])
+        [added] = await self._quota.adding([new], lambda: self._work.add([new]))
         if added.kind is Addition.CONFLICT:
             raise KeyConflict(f"the key {key!r} was used to retry another execution; choose another key")
         return await self._stored(new, added), added.kind is Addition.CREATED
@@ -59,7 +63,7 @@ class Retrying:
     async def requeue_all(self, runs: Sequence[Run]) -> Sequence[tuple[Run, bool]]:
         """Run dead letters again, all with one write; one that somebody else has requeued meanwhile isn't repeated."""
         items = [self._traced(_requeued(run)) for run in runs]
-        answers = await self._work.add(items) if items else ()
+        answers = await self._quota.adding(items, lambda: self._work.add(items)) if items else ()
         return [
             (await self._stored(new, added), added.kind is Addition.CREATED)
             for new, added in zip(items, answers, strict=True)

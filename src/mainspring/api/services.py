@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from mainspring.api.editing import Editing
 from mainspring.api.lanes import Lanes
 from mainspring.api.ports import ApiPorts
+from mainspring.api.quota import Quota
 from mainspring.api.retrying import Retrying
 from mainspring.api.steering import Steering
 from mainspring.api.submission import Submissions
@@ -23,19 +24,29 @@ class Services:
     trail: Trail
 
     @classmethod
-    def over(cls, ports: ApiPorts) -> "Services":
-        """All of them on *ports*."""
+    def over(cls, ports: ApiPorts, *, quota: int = 0) -> "Services":
+        """All of them on *ports*; one owner has at most *quota* runs that wait or run, or any number with 0."""
         work, timetable, views, blobs = ports.work, ports.timetable, ports.views, ports.blobs
         clock, random, tracing = ports.clock, ports.random, ports.tracing
+        limit = Quota(quota, views, clock)
         return cls(
             ports=ports,
             submissions=Submissions(
-                work=work, views=views, blobs=blobs, clock=clock, random=random, builtin=ports.builtin, tracing=tracing
+                work=work,
+                views=views,
+                blobs=blobs,
+                clock=clock,
+                random=random,
+                quota=limit,
+                builtin=ports.builtin,
+                tracing=tracing,
             ),
-            steering=Steering(work=work, timetable=timetable, views=views, clock=clock, random=random, tracing=tracing),
+            steering=Steering(
+                work=work, timetable=timetable, views=views, clock=clock, random=random, quota=limit, tracing=tracing
+            ),
             editing=Editing(
                 work=work, timetable=timetable, views=views, blobs=blobs, lanes=Lanes(views, clock, ports.builtin)
             ),
-            retrying=Retrying(work=work, views=views, clock=clock, random=random, tracing=tracing),
+            retrying=Retrying(work=work, views=views, clock=clock, random=random, quota=limit, tracing=tracing),
             trail=Trail(ports.audit),
         )

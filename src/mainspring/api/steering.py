@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from mainspring.api.finding import allowed, first_run, found_job, live_runs
 from mainspring.api.preconditions import Check
+from mainspring.api.quota import Quota
 from mainspring.domain.ids import JobId, RunId, derived_run_id
 from mainspring.domain.job import Job, JobState
 from mainspring.domain.plan import Skip
@@ -37,6 +38,7 @@ class Steering:
         views: Views,
         clock: Clock,
         random: Random,
+        quota: Quota,
         tracing: Tracing = UNTRACED,
     ) -> None:
         self._work = work
@@ -44,6 +46,7 @@ class Steering:
         self._views = views
         self._clock = clock
         self._random = random
+        self._quota = quota
         self._tracing = tracing
 
     async def trigger(self, job_id: JobId, key: str | None, check: Check = allowed) -> tuple[Run, bool]:
@@ -60,7 +63,7 @@ class Steering:
             name=job.name,
             key=None if key is None else Key(text=f"trigger/{key}", body=hashlib.sha256(job.id.bytes).digest()),
         )
-        [added] = await self._work.add([run])
+        [added] = await self._quota.adding([run], lambda: self._work.add([run]))
         if added.kind is Addition.CONFLICT:
             raise KeyConflict(f"the key {key!r} was used to trigger another job; choose another key")
         stored = await self._views.run(RunId(added.id))

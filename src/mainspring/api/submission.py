@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any, NamedTuple
 
 from mainspring.api.coalescer import Coalescer
@@ -13,6 +14,7 @@ from mainspring.api.document import Document, read_object, write_json
 from mainspring.api.lanes import Lanes
 from mainspring.api.patterns import meaning, pattern_of
 from mainspring.api.preconditions import HandlerCheck
+from mainspring.api.quota import Quota
 from mainspring.api.rendering import stored_text
 from mainspring.api.representation import shown_job
 from mainspring.api.requests import InvalidFields
@@ -134,6 +136,7 @@ class Submissions:
         blobs: Blobs,
         clock: Clock,
         random: Random,
+        quota: Quota,
         builtin: Mapping[str, Lane],
         tracing: Tracing = UNTRACED,
     ) -> None:
@@ -142,6 +145,7 @@ class Submissions:
         self._blobs = blobs
         self._clock = clock
         self._random = random
+        self._quota = quota
         self._tracing = tracing
         self._lanes = Lanes(views, clock, builtin)
         self._adding = Coalescer[_Adding, Added](self._add)
@@ -155,7 +159,7 @@ class Submissions:
         item = self._composed(submission, await self._lane(submission))
         item = await self._with_payload_aside(item, submission.payload)
         adding = _Adding(item, submission.payload, submission.pattern, account)
-        added = await self._adding.put(adding)
+        [added] = await self._quota.adding([item], partial(self._put, adding))
         if added.kind is Addition.CONFLICT:
             raise KeyConflict(_conflict(item, added))
         return adding.submitted or await self._existing(item, added)
@@ -177,11 +181,14 @@ class Submissions:
             created = [JobId(added.id) for added in answers if added.kind is Addition.CREATED]
             return [account(_owner(items[0]), created)] if created and account is not None else []
 
-        answers = await self._work.add(items, together=True, note=note)
+        answers = await self._quota.adding(items, partial(self._work.add, items, together=True, note=note))
         for index, (item, added) in enumerate(zip(items, answers, strict=True)):
             if added.kind is Addition.CONFLICT:
                 raise KeyConflict(f"jobs.{index}: {_conflict(item, added)}; nothing was stored")
         return await self._all_submitted(items, texts, answers)
+
+    async def _put(self, adding: _Adding) -> Sequence[Added]:
+        return [await self._adding.put(adding)]
 
     async def _add(self, batch: Sequence[_Adding]) -> Sequence[Added]:
         def note(answers: Sequence[Added]) -> Sequence[Entry]:

@@ -169,6 +169,10 @@ class Views(Protocol):
         """Every handler that a worker ever served, with its lane."""
         ...
 
+    async def keys_taken(self, owner: str, keys: Sequence[str]) -> frozenset[str]:
+        """Which of *owner*'s idempotency keys stand for something: adding with one of them adds nothing."""
+        ...
+
     async def now(self) -> datetime:
         """The store's clock, which decides what is due."""
         ...

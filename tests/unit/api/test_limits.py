@@ -1,14 +1,7 @@
-from datetime import timedelta
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring.api.limits import Quota, Rate
-from mainspring.domain.outcome import Succeeded
-from mainspring.testing.clock import ManualClock
-from mainspring.testing.contracts.base import a_worker, claimed_one, settled
-from mainspring.testing.factories import Factory
-from mainspring.testing.model import MemoryStore
+from mainspring.api.limits import Rate
 
 
 def test_a_second_s_worth_may_come_at_once_and_then_one_at_a_time() -> None:
@@ -48,25 +41,3 @@ def test_no_second_lets_more_pass_than_two_seconds_worth(pauses: list[float]) ->
         if rate.take("ann", now) == 0:
             passed.append(now)
     assert all(sum(start <= at < start + 1 for at in passed) <= 10 for start in passed)
-
-
-async def test_a_quota_counts_what_the_store_says_and_what_passed_since() -> None:
-    clock = ManualClock()
-    store, make = MemoryStore(clock), Factory()
-    quota = Quota(3, store.views, clock)
-    await store.work.add([make.run(owner="ann"), make.run(owner="ann", lane="other"), make.run(owner="bob")])
-    assert await quota.take("ann")
-    assert not await quota.take("ann")
-    assert await quota.take("bob")
-
-
-async def test_a_quota_is_free_again_a_second_after_runs_ended() -> None:
-    clock = ManualClock()
-    store, make = MemoryStore(clock), Factory()
-    quota = Quota(1, store.views, clock)
-    await store.work.add([make.run(owner="ann")])
-    assert not await quota.take("ann")
-    await settled(store, await claimed_one(store, await a_worker(store)), Succeeded())
-    assert not await quota.take("ann")
-    clock.advance(timedelta(seconds=1))
-    assert await quota.take("ann")

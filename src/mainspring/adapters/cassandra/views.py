@@ -1,14 +1,15 @@
 """The Views port: single things and figures; lists are in pages.py."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from mainspring.adapters.cassandra import figures, pages
+from mainspring.adapters.cassandra.abreast import abreast
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.layout import EVERYTHING
 from mainspring.adapters.cassandra.ready import count_due
 from mainspring.adapters.cassandra.showing import Showing
-from mainspring.adapters.cassandra.tables import HANDLER
+from mainspring.adapters.cassandra.tables import HANDLER, IDEMPOTENCY
 from mainspring.adapters.cassandra.values import text
 from mainspring.domain.ids import JobId, Lane, RunId
 from mainspring.domain.run import Run
@@ -55,6 +56,11 @@ class CassandraViews:
         """Every handler that a worker ever served."""
         rows = await self._context.rows.slice(HANDLER, (EVERYTHING,), limit=_MOST_HANDLERS)
         return {text(row, "name"): Lane(text(row, "lane")) for row in rows}
+
+    async def keys_taken(self, owner: str, keys: Sequence[str]) -> frozenset[str]:
+        """Which of the owner's idempotency keys stand for something."""
+        found = await abreast(lambda key: self._context.rows.get(IDEMPOTENCY, (owner, key)), keys)
+        return frozenset(key for key, rows in zip(keys, found, strict=True) if rows)
 
     async def now(self) -> datetime:
         """This process's clock, which decides what is due."""

@@ -1,6 +1,6 @@
 """The Views port on PostgreSQL: single things and figures; lists are in pages.py."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -60,6 +60,11 @@ class PostgresViews:
         """Every handler that a worker ever served."""
         rows = await self._engine.fetch(_SQL["handlers"], purpose=Purpose.READ)
         return {name: Lane(lane) for name, lane in rows}
+
+    async def keys_taken(self, owner: str, keys: Sequence[str]) -> frozenset[str]:
+        """Which of the owner's idempotency keys stand for something."""
+        rows = await self._engine.fetch(load("work")["keys_taken"], [owner], keys, purpose=Purpose.READ)
+        return frozenset(key for _, key, *_ in rows)
 
     async def now(self) -> datetime:
         """The server's clock."""

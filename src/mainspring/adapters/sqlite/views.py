@@ -1,14 +1,14 @@
 """The Views port on SQLite: single things and figures; lists are in pages.py."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
 from mainspring.adapters.figures import Total, tallies
 from mainspring.adapters.sqlite import pages
 from mainspring.adapters.sqlite.engine import Engine, Transaction
-from mainspring.adapters.sqlite.rows import micros, run_from, to_instant
+from mainspring.adapters.sqlite.rows import dump, micros, run_from, to_instant
 from mainspring.adapters.sqlite.statements import load
 from mainspring.domain.ids import JobId, Lane, RunId
 from mainspring.domain.run import Run
@@ -57,6 +57,10 @@ class SqliteViews:
         """Every handler that a worker ever served."""
         return await self._engine.read(_handlers)
 
+    async def keys_taken(self, owner: str, keys: Sequence[str]) -> frozenset[str]:
+        """Which of the owner's idempotency keys stand for something."""
+        return await self._engine.read(partial(_keys_taken, owner=owner, keys=keys))
+
     async def now(self) -> datetime:
         """The store's clock."""
         return await self._engine.read(lambda transaction: to_instant(transaction.now))
@@ -83,6 +87,11 @@ def _lanes(transaction: Transaction) -> Iterator[Lane]:
 def _handlers(transaction: Transaction) -> Mapping[str, Lane]:
     found: Mapping[str, Lane] = json.loads(transaction.value(load("sessions")["handlers"]))
     return found
+
+
+def _keys_taken(transaction: Transaction, owner: str, keys: Sequence[str]) -> frozenset[str]:
+    rows = json.loads(transaction.value(load("work")["keys_taken"], dump([[owner, key] for key in keys])))
+    return frozenset(key for _, key, *_ in rows)
 
 
 def _figures(transaction: Transaction) -> Figures:

@@ -37,6 +37,18 @@ class ViewsContract(PagesContract, FiguresContract):
         assert await store.views.job(make.id()) is None
         assert await store.views.run(RunId(make.id())) is None
 
+    async def test_keys_are_taken_as_long_as_they_stand_for_something(self, store: Store, make: Factory) -> None:
+        assert await store.views.keys_taken("ann", []) == frozenset()
+        await store.work.add([make.run(owner="ann", key=a_key("one")), make.new_job(owner="ann", key=a_key("two"))])
+        worker = await a_worker(store)
+        await settled(store, await claimed_one(store, worker), Succeeded())
+        await added(store, make.run(owner="ann"))
+        await added(store, make.run(owner="ben", key=a_key("three")))
+        asked = ["one", "two", "three", "four", "one"]
+        assert await store.views.keys_taken("ann", asked) == {"one", "two"}
+        assert await store.views.keys_taken("ben", asked) == {"three"}
+        assert await store.views.keys_taken("cy", asked) == frozenset()
+
     async def test_a_one_shot_job_and_its_run_are_one(self, store: Store, make: Factory) -> None:
         spec = Terms(description="why").to_json()
         new = make.run(due=FAR, owner="o", project="p", name="n", key=a_key("k"), spec=spec)

@@ -78,6 +78,10 @@ class MemoryViews:
         """Whoever registered a handler last decided its lane."""
         return dict(self._tables.handlers)
 
+    async def keys_taken(self, owner: str, keys: Sequence[str]) -> frozenset[str]:
+        """By looking each up."""
+        return frozenset(key for key in keys if (owner, key) in self._tables.accepted)
+
     async def now(self) -> datetime:
         """The clock that was given."""
         return self._tables.now()
