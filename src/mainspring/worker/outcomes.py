@@ -8,6 +8,7 @@ from typing import Any
 
 from mainspring.domain.outcome import Failed, Snoozed
 from mainspring.worker.flow import Abandon, Fail, RetryAfter, Snooze
+from mainspring.worker.payload import Verbatim
 
 MAX_INLINE_RESULT = 4096
 """Results over this many bytes go to the blobs."""
@@ -29,6 +30,8 @@ def result_text(value: Any) -> bytes | None:
     """The result as JSON text, None for None; NaN and infinities aren't JSON, whatever Python's default says."""
     if value is None:
         return None
+    if isinstance(value, Verbatim):
+        return value.text
     try:
         return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
     except (TypeError, ValueError, RecursionError) as error:

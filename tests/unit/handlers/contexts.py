@@ -16,7 +16,7 @@ RUN = RunId(UUID("01937fd4-0000-7000-8000-00000000000a"))
 JOB = JobId(UUID("01937fd4-0000-7000-8000-00000000000b"))
 
 
-def a_context(**fields: Any) -> Context:
+def a_context(*, payload: bytes | None = None, **fields: Any) -> Context:
     """The second attempt of a run, under fence 7."""
     defaults: dict[str, Any] = {
         "run_id": RUN,
@@ -32,7 +32,7 @@ def a_context(**fields: Any) -> Context:
         "project": "default",
         "task": a_task(timeout=timedelta(minutes=5)),
     }
-    return Context(Attempt(**{**defaults, **fields}))
+    return Context(Attempt(**{**defaults, **fields}), payload=payload)
 
 
 def output_of(context: Context) -> bytes:

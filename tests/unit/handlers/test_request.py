@@ -14,7 +14,13 @@ URL = "https://example.com/hook"
 
 
 def request(**fields: Any) -> Request:
-    return read_request({"url": URL, **fields}, a_context())
+    return written(json.dumps({"url": URL, **fields}, separators=(",", ":")))
+
+
+def written(payload: str) -> Request:
+    """What is sent for a payload's own text."""
+    context = a_context(payload=payload.encode())
+    return read_request(context.payload, context)
 
 
 def test_the_run_is_named_in_the_headers() -> None:
@@ -64,6 +70,41 @@ def test_a_body_is_sent_as_json_but_typed_text_as_it_is(
 ) -> None:
     made = request(body=body, headers=headers)
     assert (made.body, made.headers["content-type"]) == (sent, content_type)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "1e400",
+        "-1E-400",
+        "1.0",
+        "1.10",
+        "-0",
+        "12345678901234567890123456789012345678901234567890",
+        "3.14159265358979323846264338327950288",
+        '{"amount":1e400,"b":{"c":[1.0,2e2]}}',
+        '{ "b" : 1,\n\t"a" : [ ] }',
+        '{"a":1,"a":2}',
+        r'"\u00e9\ud83d\ude00\/"',
+        '"é\u2028"',
+        '"}, \\"body\\": 2"',
+        "true",
+        "[]",
+    ],
+)
+@pytest.mark.parametrize("around", ['{{"url":"{url}","body":{body}}}', ' {{ "body" : {body} ,\n"url":"{url}" }} '])
+def test_a_body_goes_on_as_it_was_written(body: str, around: str) -> None:
+    assert written(around.format(url=URL, body=body)).body == body.encode()
+
+
+def test_of_two_bodies_the_last_is_meant_and_a_body_within_another_member_is_not() -> None:
+    text = f'{{"headers":{{"body":"x"}},"body":1.0,"body":2.50,"url":"{URL}"}}'
+    assert written(text).body == b"2.50"
+
+
+def test_the_payload_of_a_run_that_is_described_is_as_it_was_written() -> None:
+    text = f'{{"url": "{URL}", "timeout": 1.50e3}}'
+    assert written(f"\n{text} ").body.endswith(f',"payload":{text}}}'.encode())
 
 
 def test_null_sends_no_body() -> None:

@@ -13,7 +13,7 @@ from mainspring.worker.flow import Abandon, Fail
 from mainspring.worker.handlers.cleanup import Cleanup
 from mainspring.worker.handlers.simulate import Simulate
 from mainspring.worker.handlers.trial import Delay, echo, log
-from mainspring.worker.outcomes import failure_of
+from mainspring.worker.outcomes import failure_of, result_text
 from tests.unit.handlers.contexts import a_context, output_of
 
 
@@ -55,9 +55,10 @@ async def settled(work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
     return task
 
 
-@pytest.mark.parametrize("payload", [None, {"a": [1]}, "text", 0])
-async def test_echo_returns_the_payload(payload: Any) -> None:
-    assert await echo(payload) == payload
+@pytest.mark.parametrize("text", [b'{"a": [1.0, 1e400]}', b'"\\u00e9"', b"0", b"12345678901234567890.10", b"null"])
+async def test_echo_returns_the_payload_as_it_was_written(text: bytes) -> None:
+    context = a_context(payload=text)
+    assert result_text(await echo(context.payload, context)) == (None if text == b"null" else text)
 
 
 async def test_delay_lasts_five_seconds_unless_told_otherwise() -> None:

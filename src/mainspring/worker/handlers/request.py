@@ -12,6 +12,7 @@ from mainspring.worker.context import Context
 from mainspring.worker.flow import Abandon
 from mainspring.worker.handlers.payload import Fields
 from mainspring.worker.handlers.target import Target, read_url
+from mainspring.worker.payload import member_text
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _DEFAULT_TIMEOUT_MS, _LONGEST_TIMEOUT_MS = 30_000, 86_400_000
@@ -58,7 +59,7 @@ def read_request(payload: Any, context: Context) -> Request:
     if method not in METHODS:
         raise Abandon(f"method: must be one of {', '.join(METHODS)}")
     given = _checked_headers(fields.mapping("headers"))
-    body = _body(fields, method, payload, context, typed="content-type" in given)
+    body = _body(fields, method, context, typed="content-type" in given)
     milliseconds = fields.number("timeout", _DEFAULT_TIMEOUT_MS, low=1, high=_LONGEST_TIMEOUT_MS)
     return Request(
         target=read_url(fields.text("url")),
@@ -69,21 +70,23 @@ def read_request(payload: Any, context: Context) -> Request:
     )
 
 
-def _body(fields: Fields, method: str, payload: Any, context: Context, *, typed: bool) -> bytes:
-    """The given body as JSON, but text of a given type as it is; null is no body, none given describes the run."""
+def _body(fields: Fields, method: str, context: Context, *, typed: bool) -> bytes:
+    """The given body's JSON, but text of a given type as it is; null is no body, none given describes the run.
+
+    JSON goes on byte for byte as the payload has it: another program may read more digits than this one.
+    """
     body = fields.raw("body")
     if fields.has("body"):
         if body is None:
             return b""
-        return fields.text("body", "").encode() if isinstance(body, str) and typed else _json(body)
+        if isinstance(body, str) and typed:
+            return fields.text("body", "").encode()
+        return member_text(context.payload_text, "body")
     if method in _BODILESS:
         return b""
     run = {"job_id": str(context.job_id), "execution_id": str(context.run_id), "attempt": context.attempt}
-    return _json({**run, "payload": payload})
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
+    members = json.dumps(run, separators=(",", ":")).encode()
+    return b"".join((members[:-1], b',"payload":', context.payload_text.strip(), b"}"))
 
 
 def _defaults(context: Context, body: bytes) -> Mapping[str, str]:

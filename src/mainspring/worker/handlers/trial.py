@@ -9,14 +9,15 @@ from mainspring.worker.context import Context
 from mainspring.worker.flow import Abandon, Fail
 from mainspring.worker.handlers.payload import Fields
 from mainspring.worker.handlers.stopping import stoppable
+from mainspring.worker.payload import Verbatim
 
 LONGEST_DELAY_MS = 7 * 86_400_000
 _LEVELS = ("debug", "info", "warning", "error")
 
 
-async def echo(payload: Any) -> Any:
-    """Return the payload."""
-    return payload
+async def echo(_payload: Any, context: Context) -> Verbatim | None:
+    """Return the payload as it was written; null is no result."""
+    return None if context.payload is None else Verbatim(context.payload_text)
 
 
 async def log(payload: Any, context: Context) -> None:
