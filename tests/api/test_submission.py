@@ -286,6 +286,22 @@ def test_two_names_for_a_key_are_one_too_many() -> None:
         Submission.read(b'{"handler":"h","key":"a","jobId":"a"}')
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (b"1e400", b"1e500"),
+        (b"1e400", b"-1e400"),
+        (b"1e-400", b"0.0"),
+        (b"1e-99999999999999999999", b"0.0"),
+        (b"12345678901234567.1", b"12345678901234567.2"),
+        (b'[{"a":0.1}]', b'[{"a":0.1000000000000000000001}]'),
+    ],
+)
+def test_numbers_that_a_float_cannot_tell_apart_are_other_bodies(one: bytes, other: bytes) -> None:
+    digests = {Submission.read(b'{"handler":"h","payload":' + text + b"}").digest for text in (one, other)}
+    assert len(digests) == 2
+
+
 def test_bodies_that_mean_the_same_have_the_same_digest() -> None:
     same = [
         b'{"handler":"h","payload":{"a":1,"b":[2.50]}}',

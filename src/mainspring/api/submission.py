@@ -3,8 +3,11 @@
 import asyncio
 import hashlib
 import json
+import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
+from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -41,6 +44,7 @@ _LARGE = 1_000
 be read until the last is, and stored while nobody reads."""
 
 Item = NewRun | NewJob
+_FRACTION = re.compile(rb"\d[.eE]")
 _Text = tuple[bytes, Pattern]
 """What the store needn't say again: a payload, and what the job has in common with others."""
 
@@ -86,7 +90,10 @@ class Submission(NamedTuple):
     @property
     def digest(self) -> bytes:
         """Equal for bodies that mean the same, however they are written."""
-        value = json.dumps(self.value, sort_keys=True).encode()
+        value = self.value
+        if _FRACTION.search(self.payload):
+            value = json.loads(self.payload, parse_float=_distinct)
+        value = json.dumps(value, sort_keys=True).encode()
         return hashlib.sha256(b"\0".join((meaning(self.pattern), value))).digest()
 
 
@@ -292,6 +299,16 @@ class Submissions:
         payload = job.task.payload if job.task.blob is None else await self._blobs.get(job.task.blob)
         text = write_json(shown_job(record, payload))
         return Submitted(job.id, job.owner, job.version, text, added.kind is Addition.CREATED)
+
+
+def _distinct(number: str) -> float | list[str]:
+    """A number as a float, or as its text where a float is another number: 1e400 isn't 1e500."""
+    value = float(number)
+    try:
+        same = math.isfinite(value) and Decimal(number) == Decimal(repr(value))
+    except InvalidOperation:  # an exponent of twenty digits
+        same = False
+    return value if same else [number]
 
 
 def _created(item: Item, payload: bytes, pattern: Pattern, added: Added) -> Submitted | None:
