@@ -95,7 +95,7 @@ def test_new_jobs_are_told_from_those_that_were_there(on_store: Command, tmp_pat
 
 
 def test_payloads_arrive_as_they_were_written(on_store: Command, tmp_path: Path) -> None:
-    texts = ['{"b": 1.10,  "a": 1e2}', "2.50", "-0.0", "12345678901234567890.123456789"]
+    texts = ['{"b": 1.10,  "a": 1e2}', "2.50", "1e400", "-0.0", "12345678901234567890.123456789"]
     lines = [f'{{"handler": "test.echo", "schedule": "on-demand", "payload": {text} }}' for text in texts]
     lines.append('{"handler": "test.echo", "key": null, "payload": 3.30}')
     on_store("import", str(written(tmp_path / "jobs.jsonl", *lines)))

@@ -69,6 +69,11 @@ def test_a_payload_is_json_or_a_file(on_store: Command, tmp_path: Path, text: st
 def test_a_payload_arrives_as_it_was_written(on_store: Command, tmp_path: Path) -> None:
     identity = on_store(*ECHO, "--payload", ' {"b": 1.10,  "a": 1e2}\n', "--json").json()["id"]
     assert payloads(tmp_path / "data") == {'{"b": 1.10,  "a": 1e2}'}
+    assert '"payload":{"b":1.10,"a":1e2}' in on_store("job", "show", identity, "--json").out
+    assert '{"b":1.10,"a":1e2}' in on_store("job", "show", identity).out
+    on_store("job", "edit", identity, "--payload", "1e400")
+    assert payloads(tmp_path / "data") == {"1e400"}
+    assert '"payload":1e400,' in on_store("job", "list", "--json").out
     on_store("job", "edit", identity, "--payload", "2.50")
     assert payloads(tmp_path / "data") == {"2.50"}
 

@@ -1,12 +1,13 @@
 """What the columns of a table say about an item, in words and colours for people."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rich.text import Text
+
+from mainspring.cli.values import json_text
 
 Item = Mapping[str, Any]
 Cell = Callable[[Item, datetime], "str | Text"]
@@ -99,7 +100,7 @@ def text_of(value: object) -> str:
     """A value on one line, harmless to a terminal."""
     if value is None:
         return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else json_text(value)
     return harmless(" ".join(text.split()) if "\n" in text else text)
 
 

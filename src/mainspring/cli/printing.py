@@ -1,6 +1,5 @@
 """Output: tables and sentences for people, JSON for programs."""
 
-import json
 import sys
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
@@ -10,6 +9,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from mainspring.api.document import write_json
 from mainspring.cli.columns import Column, Item, coloured, harmless, relative, text_of, why
 
 WIDE = 1000
@@ -74,7 +74,7 @@ class Printer:
         sys.stderr.flush()
 
     def _json(self, value: Any) -> None:
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")
+        sys.stdout.write(write_json(value).decode() + "\n")
 
 
 def table(items: Sequence[Item], columns: Sequence[Column], now: datetime | None = None, *, width: int = WIDE) -> Table:

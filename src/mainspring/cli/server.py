@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from mainspring.api.document import write_json
+from mainspring.cli.values import number_as_written
 from mainspring.client import Client
 from mainspring.client.requests import query
 
@@ -14,6 +15,10 @@ class Server(Client):
 
     store: str | None = None
     """The store behind it, if it is in this process."""
+
+    def __init__(self, url: str, **options: Any) -> None:
+        super().__init__(url, **options)
+        self._connection.number = number_as_written
 
     @property
     def place(self) -> str:

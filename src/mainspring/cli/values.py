@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from mainspring.api.document import Raw
+from mainspring.api.document import Raw, write_json
 from mainspring.domain.schedule.duration import parse_duration
 from mainspring.domain.schedule.span import Span
 from mainspring.errors import Invalid, InvalidSchedule
@@ -29,11 +29,25 @@ def payload_of(text: str) -> Raw:
 
 
 def strict_json(text: str) -> Any:
-    """A value as the server would read it; ValueError for what it would refuse or what would change on the way."""
+    """A value as the server would read it; ValueError for what it would refuse."""
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=number_as_written)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def number_as_written(text: str) -> float | Raw:
+    """A float where that says the same, or else the number's own text."""
+    value = float(text)
+    return value if repr(value) == text else Raw(text.encode())
+
+
+def json_text(value: object) -> str:
+    """JSON on one line; with spaces for people, unless there are numbers in it that stay as they were written."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except TypeError:
+        return write_json(value).decode()
 
 
 def milliseconds_of(text: str, flag: str) -> int:
@@ -75,10 +89,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(constant: str) -> Any:
     raise ValueError(f"{constant} isn't a JSON number")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if value in (float("inf"), float("-inf")):
-        raise ValueError(f"{text} is too large a number")
-    return value

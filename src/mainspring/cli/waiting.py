@@ -1,7 +1,6 @@
 """Waiting for executions, and telling what came of them."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from uuid import UUID
@@ -9,7 +8,7 @@ from uuid import UUID
 from mainspring.cli.exits import Exit
 from mainspring.cli.printing import Printer, run_sentence
 from mainspring.cli.server import Server
-from mainspring.cli.values import duration_of
+from mainspring.cli.values import duration_of, json_text
 from mainspring.client import ClientError, Execution
 
 
@@ -42,7 +41,7 @@ async def wait_for(
     elif not quiet:
         show.answer(item, run_sentence(item))
         if item.get("result") is not None:
-            show.text(json.dumps(item["result"], ensure_ascii=False) + "\n")
+            show.text(json_text(item["result"]) + "\n")
     return Exit.OK if ended.status == "COMPLETED" else Exit.FAILED
 
 

@@ -1,7 +1,7 @@
 """Requests to one server, each repeated until it is answered or patience is at its end."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -20,6 +20,9 @@ _FIRST_ERROR = 400
 
 class Connection:
     """Everything that is sent goes through here, with the same key, owner and patience."""
+
+    number: Callable[[str], Any] | None = None
+    """What becomes of a number with a fraction or an exponent in an answer; a float, unless somebody says otherwise."""
 
     def __init__(
         self,
@@ -73,7 +76,7 @@ class Connection:
                 failure: ClientError = Unreachable(self.url, _words(error), tries=tries)
             else:
                 if response.status_code < _FIRST_ERROR:
-                    return _parsed(response)
+                    return self._parsed(response)
                 problem = problem_of(response.status_code, response.content, response.headers.get("Retry-After"))
                 failure, asked = error_of(problem, tries=tries), problem.retry_after
                 if response.status_code not in TRANSIENT:
@@ -92,7 +95,7 @@ class Connection:
         if response.status_code >= _FIRST_ERROR and response.status_code not in accepted:
             retry_after = response.headers.get("Retry-After")
             raise error_of(problem_of(response.status_code, response.content, retry_after), tries=1)
-        return _parsed(response)
+        return self._parsed(response)
 
     @asynccontextmanager
     async def lines(
@@ -121,6 +124,14 @@ class Connection:
         add_trace(merged)
         return self._http.build_request(method, PREFIX + path, params=params, content=content, headers=merged)
 
+    def _parsed(self, response: httpx.Response) -> Any:
+        if not response.content:
+            return None
+        try:
+            return json.loads(response.content, parse_float=self.number)
+        except ValueError:
+            raise UnexpectedAnswer(f"{response.url} answered with something else than JSON") from None
+
 
 def _written(body: Any) -> bytes:
     """By Python's own writer: integers of any size, and NaN is refused here and not by the server."""
@@ -129,12 +140,3 @@ def _written(body: Any) -> bytes:
 
 def _words(error: httpx.TransportError) -> str:
     return str(error) or type(error).__name__
-
-
-def _parsed(response: httpx.Response) -> Any:
-    if not response.content:
-        return None
-    try:
-        return json.loads(response.content)
-    except ValueError:
-        raise UnexpectedAnswer(f"{response.url} answered with something else than JSON") from None
