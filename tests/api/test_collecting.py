@@ -1,7 +1,10 @@
 """Every name and label that collectors were promised, in both formats."""
 
+import re
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -136,7 +139,7 @@ async def test_a_requeued_dead_letter_has_been_one_all_the_same(measured: ApiPor
     assert families["mainspring_dead_letters"].value("mainspring_dead_letters") == 0
 
 
-async def test_locks_are_counted_by_what_came_of_them(measured: ApiPorts) -> None:
+async def test_locks_are_counted_by_what_came_of_them(measured: ApiPorts, store: SqliteStore) -> None:
     body = {"holder": "me", "ttl_ms": 60_000}
     async with calling(create_app(measured)) as api:
         held = await api.post("/api/v1/locks/door/acquire", 200, json=body)
@@ -145,16 +148,22 @@ async def test_locks_are_counted_by_what_came_of_them(measured: ApiPorts) -> Non
         await api.post("/api/v1/locks/door/renew", 200, json={**token, "ttl_ms": 60_000})
         for _ in range(2):
             await api.client.post("/api/v1/locks/door/release", json=token)
+        await store.locks.acquire("window", "somebody", timedelta(0))
+        await api.post("/api/v1/locks/window/acquire", 200, json={**body, "holder": "you"})
         families = await scraped(api)
     counted = families["lock_operations_total"]
-    assert {tuple(sorted(dict(labels).values())): value for (_, labels), value in counted.samples.items() if value} == {
-        ("acquire", "acquired"): 1,
-        ("acquire", "held"): 1,
-        ("renew", "renewed"): 1,
-        ("release", "released"): 1,
-        ("lost", "release"): 1,
+    assert {
+        (dict(labels)["operation"], dict(labels)["result"]): value for (_, labels), value in counted.samples.items()
+    } == {
+        **dict.fromkeys(product(("acquire", "takeover", "renew", "release"), ("ok", "refused", "error")), 0),
+        ("acquire", "ok"): 1,
+        ("acquire", "refused"): 1,
+        ("takeover", "ok"): 1,
+        ("renew", "ok"): 1,
+        ("release", "ok"): 1,
+        ("release", "refused"): 1,
     }
-    assert families["lock_lwt_latency_seconds"].value("lock_lwt_latency_seconds_count") == 5
+    assert families["lock_lwt_latency_seconds"].value("lock_lwt_latency_seconds_count") == 6
 
 
 async def test_attempts_leave_their_trace_in_the_bucket_that_they_fell_into(
@@ -192,3 +201,11 @@ async def test_attempts_leave_their_trace_in_the_bucket_that_they_fell_into(
 )
 def test_the_collector_chooses_the_format(accept: str, wanted: object) -> None:
     assert format_for(accept) is wanted
+
+
+def test_the_page_lists_each_metric_once() -> None:
+    names = [
+        name for row in re.findall(r"^\| (`[^|]*`) \|", PAGE, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+    ]
+    assert len(names) > len(PROMISED)
+    assert not [name for name, times in Counter(names).items() if times > 1]

@@ -82,7 +82,7 @@ def test_the_metrics_are_prometheus_text_and_count_what_happened(reader: Reader)
 
 def test_durations_and_locks_are_measured(reader: Reader) -> None:
     """S0-36 to 38."""
-    taken = {"operation": "acquire", "result": "acquired"}
+    taken = {"operation": "acquire", "result": "ok"}
     names: list[tuple[str, dict[str, str]]] = [
         ("job_duration_seconds_count", {}),
         ("lock_lwt_latency_seconds_count", {}),

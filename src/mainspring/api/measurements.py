@@ -1,16 +1,13 @@
 """Everything that a process measures about itself, in one place; each thing is counted once."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from mainspring.api.instruments import DURATIONS, Counts, Family, Histogram, Kind, Sample
 from mainspring.domain.plan import SkipReason
 from mainspring.version import __version__
 
-LOCK_RESULTS: Mapping[str, tuple[str, ...]] = {
-    "acquire": ("acquired", "held", "error"),
-    "renew": ("renewed", "lost", "error"),
-    "release": ("released", "lost", "error"),
-}
+LOCK_OPERATIONS = ("acquire", "takeover", "renew", "release")
+LOCK_RESULTS = ("ok", "refused", "error")
 STORE_OPERATIONS = ("add", "claim", "due", "fire", "settle", "start", "steer", "take")
 TICKET_EVENTS = ("published", "unpublished", "received", "refused", "unreadable")
 BLOB_OPERATIONS = ("upload", "download")
@@ -41,7 +38,7 @@ class Measurements:
             "lock_operations_total",
             "What this process asked of locks, and what came of it.",
             ("operation", "result"),
-            [(operation, result) for operation, results in LOCK_RESULTS.items() for result in results],
+            [(operation, result) for operation in LOCK_OPERATIONS for result in LOCK_RESULTS],
         )
         self.store_seconds = Histogram(
             "mainspring_store_seconds",

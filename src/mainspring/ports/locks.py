@@ -1,7 +1,7 @@
 """Named, fenced leases that users take for their own resources."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -19,6 +19,8 @@ class Lock:
     holder: str
     fence: Fence
     expires_at: datetime
+    taken_over: bool = field(default=False, compare=False)
+    """Whether it was acquired after somebody had let it expire, who may believe to hold it still; said by `acquire`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,7 @@ class Leases(Protocol):
     async def acquire(self, name: str, holder: str, ttl: timedelta) -> Lock | HeldBy:
         """Return a lock whose fence exceeds every earlier one for *name*, or who holds it.
 
+        The lock says whether it was taken over: its last holder, be it the same, neither released nor renewed it.
         A holder that asks again while it holds (its first reply may have been lost) gets its own lock, extended,
         under the same fence.
         """

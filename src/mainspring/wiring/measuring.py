@@ -193,21 +193,24 @@ class MeasuredLocks:
         """As `Locks.acquire`."""
         with self._time("acquire"):
             answer = await self._locks.acquire(name, holder, ttl)
-        self._count("acquire", "acquired" if isinstance(answer, Lock) else "held")
+        if isinstance(answer, Lock):
+            self._count("takeover" if answer.taken_over else "acquire", "ok")
+        else:
+            self._count("acquire", "refused")
         return answer
 
     async def renew(self, lock: Lock, ttl: timedelta) -> Lock | None:
         """As `Locks.renew`."""
         with self._time("renew"):
             renewed = await self._locks.renew(lock, ttl)
-        self._count("renew", "lost" if renewed is None else "renewed")
+        self._count("renew", "refused" if renewed is None else "ok")
         return renewed
 
     async def release(self, lock: Lock) -> bool:
         """As `Locks.release`."""
         with self._time("release"):
             released = await self._locks.release(lock)
-        self._count("release", "released" if released else "lost")
+        self._count("release", "ok" if released else "refused")
         return released
 
     async def find(self, name: str) -> Lock | None:

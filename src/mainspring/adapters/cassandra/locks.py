@@ -57,7 +57,8 @@ class CassandraLocks:
             if left > timedelta(0) and not mine:
                 return HeldBy(holder=seen.holder or "", remaining=left)
             fence = seen.fence if left > timedelta(0) else seen.fence + 1
-            lock = Lock(name=name, holder=holder, fence=Fence(fence), expires_at=now + ttl)
+            expired = left <= timedelta(0) and seen.expires_at != _RELEASED
+            lock = Lock(name=name, holder=holder, fence=Fence(fence), expires_at=now + ttl, taken_over=expired)
             await held_locks.enlist(self._rows, lock)
             found = await self._write(lock, seen)
             if found is None:

@@ -21,10 +21,10 @@ class PostgresLocks:
         """Return a lock whose fence exceeds every earlier one, or who holds it."""
         while (row := await self._engine.row(_SQL["acquire"], name, holder, ttl)) is None:
             pass  # somebody else took it in the same moment: now there is a holder to name
-        found, fence, expires_at, remaining = row
+        found, fence, expires_at, remaining, taken_over = row
         if fence is None:
             return HeldBy(holder=found, remaining=remaining)
-        return Lock(name=name, holder=found, fence=Fence(fence), expires_at=expires_at)
+        return Lock(name=name, holder=found, fence=Fence(fence), expires_at=expires_at, taken_over=taken_over)
 
     async def renew(self, lock: Lock, ttl: timedelta) -> Lock | None:
         """Extend the lock under the same fence."""

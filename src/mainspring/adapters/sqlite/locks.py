@@ -11,6 +11,8 @@ from mainspring.domain.ids import Fence
 from mainspring.ports.locks import Bookmark, HeldBy, HeldPage, Lock, owned
 
 _SQL = load("locks")
+_RELEASED = 0
+"""When a lock ended that was given up: so it differs from one that expired."""
 _BEGINNING = Bookmark(expires_at=datetime(1970, 1, 1, tzinfo=UTC), name="")
 
 
@@ -52,14 +54,22 @@ def _find(transaction: Transaction, name: str) -> Lock | None:
 
 
 def _acquire(transaction: Transaction, name: str, holder: str, ttl: timedelta) -> Lock | HeldBy:
-    current = _find(transaction, name)
-    if current is not None and current.holder == holder:
+    row = transaction.value(_SQL["find"], name)
+    last, last_fence, ended_at = ("", 0, _RELEASED) if row is None else json.loads(row)
+    if ended_at > transaction.now:
+        if last != holder:
+            return HeldBy(holder=last, remaining=to_instant(ended_at) - to_instant(transaction.now))
+        current = Lock(name=name, holder=holder, fence=Fence(last_fence), expires_at=to_instant(ended_at))
         return _renew(transaction, current, ttl) or current
-    if current is not None:
-        return HeldBy(holder=current.holder, remaining=current.expires_at - to_instant(transaction.now))
-    transaction.execute(_SQL["take"], name, holder, transaction.now + micros(ttl))
-    _, fence, expires_at = json.loads(transaction.value(_SQL["find"], name))
-    return Lock(name=name, holder=holder, fence=Fence(fence), expires_at=to_instant(expires_at))
+    expires_at = transaction.now + micros(ttl)
+    transaction.execute(_SQL["take"], name, holder, expires_at)
+    return Lock(
+        name=name,
+        holder=holder,
+        fence=Fence(last_fence + 1),
+        expires_at=to_instant(expires_at),
+        taken_over=ended_at != _RELEASED,
+    )
 
 
 def _renew(transaction: Transaction, lock: Lock, ttl: timedelta) -> Lock | None:

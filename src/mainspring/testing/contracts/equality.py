@@ -19,7 +19,7 @@ from mainspring.domain.plan import Advance, Skip, SkipReason
 from mainspring.domain.run import Attempt, NewRun, Run, State
 from mainspring.domain.ticket import Ticket
 from mainspring.errors import MainspringError
-from mainspring.ports.locks import Lock
+from mainspring.ports.locks import HeldBy, Lock
 from mainspring.ports.sessions import News, Role
 from mainspring.ports.views import Cursor, DeadFilter, JobFilter, RunFilter
 from mainspring.ports.work import Cancel, Edit, Hold, Order, Release
@@ -292,9 +292,14 @@ class EqualsTheModel(RuleBasedStateMachine):
     @rule(holder=st.sampled_from(["ann", "ben"]), releases=st.booleans())
     def lock(self, holder: str, releases: bool) -> None:
         """Taken, and perhaps given up again."""
-        answer = self.alike(lambda store: store.locks.acquire("door", holder, SOON * 2))
-        if releases and isinstance(answer, Lock):
-            self.alike(lambda store: store.locks.release(answer))
+
+        async def take(store: Store) -> tuple[Lock | HeldBy, bool]:
+            taken = await store.locks.acquire("door", holder, SOON * 2)
+            return taken, isinstance(taken, Lock) and taken.taken_over
+
+        lock = self.alike(take)[0]
+        if releases and isinstance(lock, Lock):
+            self.alike(lambda store: store.locks.release(lock))
         self.alike(lambda store: store.locks.find("door"))
 
     @invariant()

@@ -75,6 +75,35 @@ class LocksContract(HeldLocksContract, StoreContract):
         await time.pass_(LONGER)
         assert (await taken(locks, "door", "ann")).fence > first.fence
 
+    async def test_a_lock_that_expired_is_taken_over_and_one_that_was_given_up_is_not(
+        self, locks: Locks, second_locks: Locks, time: Time
+    ) -> None:
+        first = await taken(locks, "door", "ann")
+        assert not first.taken_over
+        assert not (await taken(locks, "door", "ann", SHORT)).taken_over
+        await time.pass_(LONGER + self.lock_skew)
+        second = await taken(second_locks, "door", "ben")
+        assert second.taken_over
+        assert not (await taken(second_locks, "door", "ben")).taken_over
+        assert await second_locks.release(second)
+        third = await taken(locks, "door", "ann", SHORT)
+        assert not third.taken_over
+        await time.pass_(LONGER + self.lock_skew)
+        assert (await taken(second_locks, "door", "ann")).taken_over
+
+    async def test_of_those_that_find_an_expired_lock_one_takes_it_over(
+        self, locks: Locks, second_locks: Locks, time: Time
+    ) -> None:
+        await taken(locks, "door", "gone", SHORT)
+        await time.pass_(LONGER + self.lock_skew)
+        answers = await asyncio.gather(
+            *(
+                handle.acquire("door", f"holder-{number}", LONG)
+                for number, handle in enumerate([locks, second_locks] * 5)
+            )
+        )
+        assert [answer.taken_over for answer in answers if isinstance(answer, Lock)] == [True]
+
     async def test_a_renewed_lock_lives_on_under_its_fence(self, locks: Locks) -> None:
         lock = await taken(locks, "door", "ann")
         renewed = await locks.renew(lock, 2 * LONG)

@@ -1,5 +1,6 @@
 """Named leases whose fences grow for ever."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from mainspring.domain.ids import Fence
@@ -18,12 +19,13 @@ class MemoryLocks:
         now = self._tables.now()
         lease = self._tables.leases.setdefault(name, Lease(holder=holder, fence=Fence(0), expires_at=now))
         free = lease.expires_at <= now
+        taken_over = free and not lease.released
         if not free and lease.holder != holder:
             return HeldBy(holder=lease.holder, remaining=lease.expires_at - now)
         if free:
             lease.fence = Fence(lease.fence + 1)
-        lease.holder, lease.expires_at = holder, now + ttl
-        return self._lock(name, lease)
+        lease.holder, lease.expires_at, lease.released = holder, now + ttl, False
+        return replace(self._lock(name, lease), taken_over=taken_over)
 
     async def renew(self, lock: Lock, ttl: timedelta) -> Lock | None:
         """Only what is still held under this fence."""
@@ -37,7 +39,7 @@ class MemoryLocks:
         """Only what is still held under this fence."""
         lease = self._held(lock)
         if lease is not None:
-            lease.expires_at = self._tables.now()
+            lease.expires_at, lease.released = self._tables.now(), True
         return lease is not None
 
     async def find(self, name: str) -> Lock | None:

@@ -48,6 +48,8 @@ class Lease:
     holder: str
     fence: Fence
     expires_at: datetime
+    released: bool = True
+    """Whether it was given up, or never held."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -10,7 +10,8 @@ ON CONFLICT DO UPDATE SET holder = excluded.holder, fence = fence + 1, expires_a
 UPDATE lock SET expires_at = ?4 WHERE name = ?1 AND holder = ?2 AND fence = ?3 AND expires_at > ?5;
 
 -- name: release
-UPDATE lock SET expires_at = ?4 WHERE name = ?1 AND holder = ?2 AND fence = ?3 AND expires_at > ?4;
+-- Zero tells a lock that was given up from one that has expired.
+UPDATE lock SET expires_at = 0 WHERE name = ?1 AND holder = ?2 AND fence = ?3 AND expires_at > ?4;
 
 -- name: held
 -- In the order of the index lock_held, from now or the end of the page before: a page costs what it shows, however many
