@@ -2,7 +2,9 @@
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
 from uuid import UUID
@@ -17,6 +19,7 @@ from mainspring.api.ports import ApiPorts
 from mainspring.errors import StoreUnavailable
 from tests.api.calling import JOBS, Api, calling
 
+ROOT = Path(__file__).resolve().parents[2]
 METHODS = {"get", "post", "put", "patch", "delete"}
 
 
@@ -124,3 +127,63 @@ async def test_the_page_needs_nothing_from_elsewhere(api: Api) -> None:
         assert word in text
     anchors = set(re.findall(r'id="([^"]+)"', text))
     assert set(re.findall(r'href="#([^"]+)"', text)) <= anchors
+
+
+WRITTEN = {
+    604_800: "7 days",
+    604_800_000: "7 days",
+    31_536_000_000: "365 days",
+    3_155_760_000: "100 years",
+    86_400_000: "1 day",
+    316_224_000_000: "10 years",
+    2**63 - 1: "2⁶³",
+}
+"""Bounds that nobody would recognize as plain numbers."""
+
+
+def bounds(name: str, schema: Any) -> Iterator[tuple[str, int]]:
+    """The upper bounds of a field or parameter, however it is put together."""
+    yield from ((name, schema[bound]) for bound in ("maxLength", "maximum", "maxItems") if bound in schema)
+    for each in (*schema.get("anyOf", ()), *filter(None, [schema.get("items")])):
+        yield from bounds(name, each)
+
+
+def says(row: str, number: str) -> bool:
+    return re.search(rf"(?<![\d,]){re.escape(number)}(?![\d,])", row) is not None
+
+
+async def test_every_bound_is_in_the_document_and_on_the_page(document: Any) -> None:
+    page = (ROOT / "docs" / "reference" / "http.md").read_text(encoding="utf-8")
+    rows = page.partition("## Bounds")[2].partition("\n## ")[0].lower().splitlines()
+    schemas = document["components"]["schemas"]
+    taken = [model.__name__ for model in TAKEN] + ["RetryRequest", "MisfireRequest"]
+    fields = [item for model in taken for item in schemas[model]["properties"].items()]
+    fields += [
+        (each["name"], each["schema"])
+        for *_, operation in operations(document)
+        for each in operation.get("parameters", ())
+    ]
+    found = {bound for name, schema in fields for bound in bounds(name, schema)}
+    assert {("key", 200), ("schedule", 500), ("Idempotency-Key", 200)} <= found
+    missing = [
+        (name, most)
+        for name, most in sorted(found)
+        if not any(
+            f"`{name.lower()}`" in row and re.search(rf"\b{WRITTEN.get(most, f'{most:,}')}(?!\d)", row) for row in rows
+        )
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (JOBS, {"handler": "test.echo"}),
+        ("/api/v1/schedules/preview", {}),
+        ("/jobs", {"handler": "test.echo"}),
+    ],
+)
+async def test_a_schedule_has_as_many_characters_as_the_document_says(api: Api, path: str, body: Any) -> None:
+    longest = ",".join(["59"] * 164) + " * * * *"
+    assert (await api.client.post(path, json={**body, "schedule": longest})).status_code in (200, 201)
+    await api.post(path, 422, json={**body, "schedule": longest.ljust(501)})

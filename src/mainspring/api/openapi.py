@@ -7,19 +7,23 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from mainspring.api.body import MAX_BODY, PATIENCE
 from mainspring.api.dialects.lab_request import LabRequest
 from mainspring.api.dialects.submit_request import SubmitRequest
+from mainspring.api.document import MAX_DEPTH
 from mainspring.api.operations import responses
 from mainspring.api.requests import JobRequest
 from mainspring.api.schemas import cluster, dead_letters, dialects, executions, jobs, keys
 from mainspring.api.schemas.base import Problem
-from mainspring.api.submitting import PATH, submit_operation
+from mainspring.api.submitting import MAX_BATCH_BODY, PATH, submit_operation
 
 _ABOUT = (
     "Lists are `{items, next}`, newest first; give `next` back as `cursor`. Times are RFC 3339 in UTC. Every error is "
     "a problem document (RFC 9457) whose `error` is a short code. Once an API key exists, send one as "
     "`Authorization: Bearer ms_live_…`; before that, `X-User-ID` may say whose jobs are meant. "
-    "Paths outside of `/api/v1` say the same in other words."
+    "Paths outside of `/api/v1` say the same in other words. "
+    f"A body has at most {MAX_BODY:,} bytes, a batch {MAX_BATCH_BODY:,}, nested {MAX_DEPTH} levels deep; it must "
+    f"arrive within {PATIENCE:g} s. Keys, handlers, lanes, owners and holders have 1 to 200 characters."
 )
 TAKEN: tuple[type[BaseModel], ...] = (
     JobRequest,

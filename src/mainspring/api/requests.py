@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from mainspring.domain.retry import MAX_RETRIES
+from mainspring.domain.schedule import LONGEST_TEXT
 from mainspring.errors import Invalid
 
 DAY_MS = 86_400_000
@@ -17,6 +18,7 @@ _PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 
 Line = Annotated[str, StringConstraints(max_length=200, pattern=_PRINTABLE)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_PRINTABLE)]
+When = Annotated[str, StringConstraints(max_length=LONGEST_TEXT)]
 Milliseconds = Annotated[int, Field(ge=0, le=365 * DAY_MS)]
 
 
@@ -61,7 +63,7 @@ class JobRequest(Strict):
     description: Annotated[str, StringConstraints(max_length=10_000)] = ""
     key: Annotated[Label | None, Field(validation_alias=AliasChoices("key", "jobId"))] = None
     schedule: Annotated[
-        Annotated[str, StringConstraints(max_length=1000)] | None,
+        When | None,
         Field(validation_alias=AliasChoices("schedule", SCHEDULE_ALIAS)),
     ] = None
     timezone: Annotated[str, StringConstraints(min_length=1, max_length=100)] = "UTC"

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field
 
 from mainspring.api.dialects.defaults import Defaults
 from mainspring.api.dialects.door import RECURS, check_schedule
 from mainspring.api.document import Raw
 from mainspring.api.representation import milliseconds
-from mainspring.api.requests import DAY_MS, InvalidFields, Label, Line, Strict
+from mainspring.api.requests import DAY_MS, InvalidFields, Label, Line, Strict, When
 from mainspring.domain.retry import MAX_RETRIES
 from mainspring.domain.schedule import Recurring
 
@@ -27,7 +27,6 @@ _CENTURY = 36_525 * 86_400
 _WEEK = 7 * 86_400
 
 JobType = Literal["immediate", "delayed", "recurring"]
-When = Annotated[str, StringConstraints(max_length=1000)]
 _CRONS = ("cron_expression", "cron", "cron_schedule")
 _SIMULATED = {"execution_time_ms": 1000, "fail_rate": 0}
 _LAB_RETRY = {"initial_ms": FIRST_BACKOFF_MS, "max_ms": LONGEST_BACKOFF_MS}

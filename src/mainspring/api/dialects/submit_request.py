@@ -2,17 +2,15 @@
 
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field
 
 from mainspring.api.dialects.door import RECURS, check_schedule
-from mainspring.api.requests import InvalidFields, Label, Strict
+from mainspring.api.requests import InvalidFields, Label, Strict, When
 from mainspring.domain.retry import MAX_RETRIES
 from mainspring.domain.schedule import At, Recurring
 
 COMMAND = "cmd:"
 SCRIPT, ECHO = "shell.script", "test.echo"
-
-When = Annotated[str, StringConstraints(max_length=1000)]
 
 
 class SubmitRequest(Strict):

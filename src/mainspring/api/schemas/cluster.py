@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from mainspring.api.requests import DAY_MS, DaylightSavingRequest, Label, Strict
+from mainspring.api.requests import DAY_MS, DaylightSavingRequest, Label, Strict, When
 from mainspring.api.schemas.base import Identity, Instant, Page, Shape
 
 MAX_PREVIEW = 100
@@ -152,7 +152,7 @@ class PreviewRequest(Strict):
         json_schema_extra={"example": {"schedule": "0 6 * * 1-5", "timezone": "Europe/Berlin", "count": 3}}
     )
 
-    schedule: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+    schedule: Annotated[When, StringConstraints(min_length=1)]
     timezone: Annotated[str, StringConstraints(min_length=1, max_length=100)] = "UTC"
     starts_at: Annotated[str, StringConstraints(max_length=100)] | None = None
     dst: DaylightSavingRequest = DaylightSavingRequest()

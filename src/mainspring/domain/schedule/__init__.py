@@ -3,10 +3,11 @@
 from mainspring.domain.schedule.cron import Cron
 from mainspring.domain.schedule.daylight import DaylightSaving, Fold, Gap
 from mainspring.domain.schedule.every import Every
-from mainspring.domain.schedule.grammar import Recurring, Schedule, parse
+from mainspring.domain.schedule.grammar import LONGEST_TEXT, Recurring, Schedule, parse
 from mainspring.domain.schedule.once import After, At, Now, OnDemand
 
 __all__ = [
+    "LONGEST_TEXT",
     "After",
     "At",
     "Cron",

@@ -32,6 +32,7 @@ Recurring = Cron | Every
 Schedule = Now | OnDemand | At | After | Recurring
 
 LONGEST_TEXT = 500
+"""Characters of a schedule."""
 
 _KEYWORDS: dict[str, Now | OnDemand] = {"": Now(), "now": Now(), "on-demand": OnDemand()}
 _NICKNAMES = {
