@@ -101,7 +101,7 @@ class Task(Generic[P, Called, Value]):
         return self._delay(delay, args, kwargs)
 
     def job(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
-        """The call as a job that nobody has yet: for `Client.submit_new` and `Client.batch`, or a transaction of your own."""
+        """The call as a job that nobody has yet: for `Client.submit_new` or `batch`, or a transaction of your own."""
         return self._job(None, args, kwargs)
 
     def using(self, **options: Unpack[SubmitOptions]) -> "Task[P, Called, Value]":
