@@ -132,6 +132,8 @@ UNDOCUMENTED = {
     *((method, "/api/v1/jobs/batch") for method in ("GET", "PUT", "PATCH", "DELETE")),
 }
 """The dashboard's files, the document itself, and methods that are refused."""
+OF_ALL = {"workers", "active_workers", "schedulers", "capacity", "executing", "step_ms"}
+"""Figures of the cluster, which every owner may know."""
 QUERIES = (
     "owner=bob",
     "owner=bob&limit=100",
@@ -183,7 +185,8 @@ async def bob(store: SqliteStore) -> Bob:
     spec = Terms(description=PRIVATE).to_json()
     waiting = make.run(due=timedelta(hours=1), key=a_key(PRIVATE), spec=spec, task=a_task(**secret), **mine)
     standing = make.new_job(task=a_task(**secret), terms=Terms(schedule="@every 5m", description=PRIVATE), **mine)
-    await added(store, waiting)
+    due = make.run(lane="due", **mine)
+    await added(store, waiting, due)
     await store.work.add([standing])
     ended = await held(store, worker, make.run(lane="ended", **mine))
     await settled(store, ended, Succeeded(result=f'"{PRIVATE}"'.encode()))
@@ -197,7 +200,7 @@ async def bob(store: SqliteStore) -> Bob:
     for name in (LOCK, "plotter"):
         await store.locks.acquire(owned("bob", name), PRIVATE, timedelta(hours=1))
     text_of_key, key = await stored_key(store, "bob", Scope.ADMIN)
-    ids = [str(each) for each in (waiting.id, standing.job.id, ended.run_id, running.run_id, died.id)]
+    ids = [str(each) for each in (waiting.id, standing.job.id, due.id, ended.run_id, running.run_id, died.id)]
     return Bob(ids, str(key.id), bearer(text_of_key))
 
 
@@ -317,6 +320,30 @@ async def test_no_filter_shows_what_is_bobs(
             status, text = await asked(client, f"{route}?{query}", ann["admin"])
             assert status in (200, 422), (route, query, text)
             check_says_nothing(bob, text.replace(query.partition("=")[2], ""))
+
+
+def counted(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
+    """The numbers in an answer, but those about what belongs to everybody."""
+    if isinstance(value, dict):
+        for member, each in value.items():
+            yield from counted(each, member)
+    elif isinstance(value, list):
+        for each in value:
+            yield from counted(each, name)
+    elif isinstance(value, int) and not isinstance(value, bool) and name not in OF_ALL:
+        yield name, value
+
+
+@pytest.mark.usefixtures("unchanged")
+async def test_no_figure_counts_what_is_bobs(
+    client: aiohttp.ClientSession, bob: Bob, ann: Mapping[str, Mapping[str, str]]
+) -> None:
+    figures = ("metrics", "metrics/executions", "metrics/timeline?steps=2", "health")
+    for path in ("/stats", *(f"/api/v1/{figure}" for figure in figures)):
+        for headers, seen in ((ann["admin"], False), (bob.admin, True)):
+            async with client.get(path, headers=headers) as response:
+                numbers = list(counted(await response.json()))
+            assert any(number for _, number in numbers) is seen, (path, numbers)
 
 
 @pytest.mark.usefixtures("unchanged")
