@@ -49,6 +49,18 @@ async def test_inline_failures_reach_the_caller(app: App) -> None:
         await divide.submit(0)
 
 
+async def test_a_delay_of_less_than_a_second_is_not_rounded(app: App) -> None:
+    @app.task("pay")
+    async def pay() -> None: ...
+
+    async with virtual(app) as time:
+        began = time.now
+        await pay.submit_in(timedelta(milliseconds=200))
+        assert await time.advance(milliseconds=199) == []
+        [ran] = await time.advance(seconds=5)
+    assert ran.at - began == timedelta(milliseconds=200)
+
+
 async def test_a_cron_fires_at_each_of_its_moments(app: App) -> None:
     fired: list[datetime] = []
 

@@ -35,6 +35,7 @@ def sentence(said: str) -> str:
         (("job", "add", "test.echo", "--overlap", "sometimes"), 2, "overlap: "),
         (("job", "add", "test.echo", "--timeout", "soon"), 2, "--timeout: 'soon' isn't a duration"),
         (("job", "add", "test.echo", "--timeout", "0s"), 2, "--timeout must be longer than nothing"),
+        (("job", "add", "test.echo", "--timeout", "1.0005s"), 2, "--timeout must be a whole number of milliseconds"),
         (("job", "add", "test.echo", "--payload", "hello"), 2, "--payload isn't JSON"),
         (("job", "add", "test.echo", "--payload", "[" * 100_000), 2, "nested too deeply"),
         (("job", "add", "test.echo", "--payload", "Infinity"), 2, "Infinity isn't a JSON number"),

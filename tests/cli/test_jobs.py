@@ -1,4 +1,5 @@
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -52,6 +53,12 @@ def test_every_flag_becomes_its_field(on_store: Command) -> None:
         "status": "SCHEDULED",
     }
     assert {name: job[name] for name in expected} == expected
+
+
+def test_a_delay_may_be_shorter_than_a_second(on_store: Command) -> None:
+    job = on_store(*ECHO, "--schedule", "in 250ms", "--timeout", "500ms", "--json").json()
+    delay = datetime.fromisoformat(job["next_run_time"]) - datetime.fromisoformat(job["created_at"])
+    assert (delay, job["timeout_ms"]) == (timedelta(milliseconds=250), 500)
 
 
 def test_the_same_key_adds_one_job(on_store: Command) -> None:

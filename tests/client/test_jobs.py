@@ -50,7 +50,11 @@ async def test_an_interval_is_a_schedule_of_its_own(client: Client) -> None:
 @pytest.mark.parametrize(
     ("when", "text"),
     [
-        (timedelta(seconds=1.2), "in 2s"),
+        (timedelta(seconds=1.2), "in 1.2s"),
+        (timedelta(milliseconds=200), "in 0.2s"),
+        (timedelta(days=30_000, microseconds=1), "in 2592000000.000001s"),
+        (timedelta(seconds=2), "in 2s"),
+        (timedelta(seconds=-2), "now"),
         (timedelta(0), "now"),
         (datetime(2040, 1, 1, 1, tzinfo=UTC), "2040-01-01T01:00:00Z"),
         ("@hourly", "@hourly"),
@@ -58,6 +62,14 @@ async def test_an_interval_is_a_schedule_of_its_own(client: Client) -> None:
 )
 def test_a_schedule_is_written_in_the_common_grammar(when: When, text: str) -> None:
     assert schedule_text(when) == text
+
+
+async def test_a_short_delay_is_as_long_as_asked_to_the_microsecond(client: Client) -> None:
+    delay = timedelta(milliseconds=200, microseconds=1)
+    job = await client.submit("test.echo", schedule=delay)
+    [execution] = [each async for each in client.executions(job=job)]
+    assert job.schedule == "in 0.200001s"
+    assert execution.scheduled_at == job.next_run_time == job.created_at + delay
 
 
 def test_a_time_without_a_zone_is_refused() -> None:

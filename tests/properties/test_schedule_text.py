@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mainspring.domain.schedule import After, At, Cron, Every, Schedule, parse
+from mainspring.client.requests import schedule_text
+from mainspring.domain.schedule import After, At, Cron, Every, Now, Schedule, parse
 from mainspring.errors import InvalidSchedule
 
 NEARLY_SCHEDULES = st.text(alphabet="0123456789*/-,#LW?@ :.+TZinevrysmhdw\t\u0663", max_size=40)
@@ -58,9 +59,10 @@ def test_an_instant_reads_back(instant: datetime) -> None:
     assert parse(str(At(instant))) == At(instant)
 
 
-@given(seconds=st.integers(0, 36_525 * 86_400))
-def test_a_duration_reads_back(seconds: int) -> None:
-    assert parse(str(After(timedelta(seconds=seconds)))) == After(timedelta(seconds=seconds))
+@given(delay=st.timedeltas(timedelta(0), timedelta(days=36_525)))
+def test_a_delay_reads_back_to_the_microsecond(delay: timedelta) -> None:
+    assert parse(str(After(delay))) == After(delay)
+    assert parse(schedule_text(delay)) == (After(delay) if delay else Now())
 
 
 @given(

@@ -12,6 +12,8 @@ from mainspring.domain.schedule.duration import parse_duration
 from mainspring.domain.schedule.span import Span
 from mainspring.errors import Invalid, InvalidSchedule
 
+_MILLISECOND = timedelta(milliseconds=1)
+
 
 def payload_of(text: str) -> Raw:
     """The text of `--payload`, as it was written: JSON, `@file` with JSON in it, or `-` for the standard input."""
@@ -51,14 +53,17 @@ def json_text(value: object) -> str:
 
 
 def milliseconds_of(text: str, flag: str) -> int:
-    """A duration like 30s or 1h30m, as it travels."""
-    return duration_of(text, flag) // timedelta(milliseconds=1)
+    """A duration like 30s or 500ms, as it travels."""
+    found = duration_of(text, flag)
+    if found % _MILLISECOND:
+        raise Invalid(f"{flag} must be a whole number of milliseconds, like 30s or 500ms", field=flag)
+    return found // _MILLISECOND
 
 
 def duration_of(text: str, flag: str) -> timedelta:
-    """A duration like 30s or 1h30m; Invalid names the flag."""
+    """A duration like 30s, 1h30m or 1.5s; Invalid names the flag."""
     try:
-        found = parse_duration(Span(text, 0, len(text)))
+        found = parse_duration(Span(text, 0, len(text)), fractions=True)
     except InvalidSchedule as error:
         raise Invalid(f"{flag}: {error}", field=flag) from None
     if not found:

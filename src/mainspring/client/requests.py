@@ -1,6 +1,5 @@
 """What a client may ask for, from Python values to the fields of the wire contract."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
@@ -95,9 +94,9 @@ def changes_of(changes: JobChanges) -> dict[str, Any]:
 def schedule_text(when: When) -> str:
     """The schedule in the one grammar that all doors understand."""
     if isinstance(when, timedelta):
-        # No earlier than asked for: the grammar knows whole seconds.
-        seconds = math.ceil(when.total_seconds())
-        return f"in {seconds}s" if seconds > 0 else "now"
+        # By hand: a float would write many seconds with an exponent, and round a century to more than microseconds.
+        seconds, fraction = when // _SECOND, f"{when.microseconds:06}".rstrip("0")
+        return f"in {seconds}{fraction and '.'}{fraction}s" if when > timedelta(0) else "now"
     return instant(when) if isinstance(when, datetime) else when
 
 

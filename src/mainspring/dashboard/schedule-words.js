@@ -29,7 +29,7 @@ const NAMED = {
   "@annually": "every year on 1 January at midnight",
 };
 /** @type {Record<string, string>} */
-const UNITS = { s: "second", m: "minute", h: "hour", d: "day", w: "week" };
+const UNITS = { ms: "millisecond", s: "second", m: "minute", h: "hour", d: "day", w: "week" };
 
 /**
  * The schedule in words, or null if there are none for it.
@@ -43,18 +43,19 @@ export function inWords(schedule) {
   if (text in NAMED) return NAMED[text];
   if (/^\d{4}-\d\d-\d\dT/.test(text)) return "once, at that instant";
   const delay = /^in\s+(.+)$/.exec(text);
-  if (delay) return spelled(delay[1], "once, after ");
+  if (delay) return spelled(delay[1], "once, after ", /(\d+(?:\.\d+)?)(ms|[smhdw])/g);
   const every = /^@every\s+(.+)$/.exec(text);
-  if (every) return spelled(every[1], "again and again, every ");
+  if (every) return spelled(every[1], "again and again, every ", /(\d+)([smhdw])/g);
   return cron(text.split(/\s+/));
 }
 
 /**
  * @param {string} lengths like 1h30m
  * @param {string} before
+ * @param {RegExp} length one of them: its amount and its unit
  */
-function spelled(lengths, before) {
-  const parts = [...lengths.matchAll(/(\d+)([smhdw])/g)];
+function spelled(lengths, before, length) {
+  const parts = [...lengths.matchAll(length)];
   if (parts.length === 0 || parts.map((part) => part[0]).join("") !== lengths.replaceAll(" ", "")) return null;
   return before + listed(parts.map(([, count, unit]) => `${count} ${UNITS[unit]}${count === "1" ? "" : "s"}`));
 }

@@ -3,7 +3,7 @@
     now                            run at once; an empty text or none means the same
     on-demand                      only when triggered
     2030-01-31T09:00:00+02:00      at an RFC 3339 instant
-    in 1h30m                       after a delay (s, m, h, d, w)
+    in 1h30m                       after a delay (ms, s, m, h, d, w; fractions as in 1.5s)
     @every 90s                     again and again, counted from the job's anchor
     30 9 * * MON-FRI               cron: minute, hour, day of month, month, day of week
     */10 * * * * *                 cron with seconds first
@@ -69,7 +69,7 @@ def _parse(text: str, timezone: str, dst: DaylightSaving) -> Schedule:
     words = whole.words()
     match str(words[0]).lower():
         case "in":
-            return After(parse_duration(_argument(words, "in 10s")))
+            return After(parse_duration(_argument(words, "in 10s"), fractions=True))
         case "@every":
             return _every(_argument(words, "@every 5m"))
         case nickname if nickname.startswith("@"):

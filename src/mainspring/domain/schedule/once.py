@@ -35,7 +35,7 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Run a whole number of seconds after the job was submitted."""
+    """Run some time after the job was submitted."""
 
     delay: timedelta
 
