@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -5,10 +6,14 @@ import aiohttp
 import pytest
 
 from mainspring.adapters.sqlite.store import SqliteStore
+from mainspring.api.app import create_app
+from mainspring.api.ports import ApiPorts
 from mainspring.domain.ids import DEFAULT_LANE
 from mainspring.domain.outcome import Failed, Succeeded, judge
 from mainspring.domain.retry import RetryPolicy
+from mainspring.testing.clock import ManualClock
 from mainspring.testing.factories import a_session
+from tests.api.calling import EXECUTIONS, Api, calling, claimed, settled
 
 JOBS = "/api/v1/jobs"
 LONG_AGO = "2001-01-01T00:00:00Z"
@@ -225,6 +230,47 @@ async def test_a_trigger_is_one_more_run_and_a_repeated_key_none(client: aiohttp
     other = await submitted(client, schedule="on-demand")
     conflict = await post(client, f"{JOBS}/{other['id']}/trigger", 409, headers={"Idempotency-Key": "a"})
     assert conflict["error"] == "idempotency_conflict"
+
+
+async def test_keys_of_jobs_triggers_and_retries_are_apart(api: Api, store: SqliteStore) -> None:
+    job = await api.submitted(schedule="on-demand")
+    failed = await api.submitted()
+    await settled(store, await claimed(store), Failed(error="no", permanent=True))
+    for purpose, path in (("trigger", f"{JOBS}/{job['id']}/trigger"), ("retry", f"{EXECUTIONS}/{failed['id']}/retry")):
+        key = {"Idempotency-Key": f"{purpose}/k"}
+        await api.submitted(key=f"{purpose}/k", payload=purpose)
+        first = await api.post(path, 202, headers={"Idempotency-Key": "k"})
+        assert (await api.post(path, 202, headers={"Idempotency-Key": "k"}))["id"] == first["id"]
+        assert (await api.post(path, 202, headers=key))["id"] != first["id"]
+    batch = {"jobs": [{"handler": "test.echo", "key": f"{each}/zz"} for each in ("trigger", "retry")]}
+    await api.post(f"{JOBS}/batch", 201, json=batch)
+    await api.post(f"{JOBS}/{job['id']}/trigger", 202, headers={"Idempotency-Key": "zz"})
+
+
+async def test_a_trigger_of_a_one_shot_and_a_retry_of_its_run_are_two_under_one_key_at_one_instant(
+    ports: ApiPorts, store: SqliteStore
+) -> None:
+    async with calling(create_app(replace(ports, clock=ManualClock()))) as api:
+        job = await api.submitted()
+        await settled(store, await claimed(store), Failed(error="no", permanent=True))
+        triggered = await api.post(f"{JOBS}/{job['id']}/trigger", 202, headers={"Idempotency-Key": "k"})
+        retried = await api.post(f"{EXECUTIONS}/{job['id']}/retry", 202, headers={"Idempotency-Key": "k"})
+    assert triggered["id"] != retried["id"]
+
+
+@pytest.mark.parametrize("key", ["trigger\x1fk", "a\tb", "\x7f"])
+async def test_a_key_has_no_control_characters(api: Api, key: str) -> None:
+    job = await api.submitted(schedule="on-demand")
+    body = {"handler": "test.echo"}
+    for field in ("key", "jobId"):
+        refusal = await api.post(JOBS, 422, json={**body, field: key})
+        assert refusal["errors"] == [{"field": field, "detail": "control characters aren't allowed"}]
+    refusal = await api.post(f"{JOBS}/batch", 422, json={"jobs": [{**body, "key": key}]})
+    assert refusal["errors"] == [{"field": "jobs.0.key", "detail": "control characters aren't allowed"}]
+    header = {"Idempotency-Key": key}
+    for path, sent in ((JOBS, body), ("/jobs", {}), (f"{JOBS}/{job['id']}/trigger", None)):
+        refusal = await api.post(path, 422, json=sent, headers=header)
+        assert refusal["errors"] == [{"field": "Idempotency-Key", "detail": "control characters aren't allowed"}]
 
 
 async def test_a_one_shot_that_was_triggered_again_is_still_steered_by_its_own_run(

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from mainspring.api.caller import Caller
 from mainspring.api.preconditions import Check, if_match
+from mainspring.api.requests import PRINTABLE
 from mainspring.domain.job import Job
 
 IdempotencyKey = Annotated[
@@ -15,6 +16,7 @@ IdempotencyKey = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=200,
+        pattern=PRINTABLE,
         description="Makes a repeated request harmless: the answer is that of the first.",
     ),
 ]

@@ -12,7 +12,7 @@ from mainspring.api.allowing import allowed_methods
 from mainspring.api.document import write_json
 from mainspring.api.preconditions import PreconditionFailed
 from mainspring.api.quota import QuotaExceeded
-from mainspring.api.requests import InvalidFields
+from mainspring.api.requests import NOT_PRINTABLE, InvalidFields
 from mainspring.errors import (
     Conflict,
     Forbidden,
@@ -115,8 +115,14 @@ def _where(location: Sequence[int | str]) -> str:
 
 
 def _what(fault: Mapping[str, Any]) -> str:
-    message: str = fault["msg"]
-    return "there is no such parameter" if fault["type"] == "extra_forbidden" else message[0].lower() + message[1:]
+    match fault["type"]:
+        case "extra_forbidden":
+            return "there is no such parameter"
+        case "string_pattern_mismatch":
+            return NOT_PRINTABLE
+        case _:
+            message: str = fault["msg"]
+            return message[0].lower() + message[1:]
 
 
 def _extra(error: MainspringError) -> dict[str, Any]:

@@ -14,10 +14,12 @@ from mainspring.errors import Invalid
 DAY_MS = 86_400_000
 SCHEDULE_ALIAS = "scheduleTimeJobs"
 
-_PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
+PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
+"""Without control characters; a store's keys of triggers and retries differ from those of jobs by having one."""
+NOT_PRINTABLE = "control characters aren't allowed"
 
-Line = Annotated[str, StringConstraints(max_length=200, pattern=_PRINTABLE)]
-Label = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_PRINTABLE)]
+Line = Annotated[str, StringConstraints(max_length=200, pattern=PRINTABLE)]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=PRINTABLE)]
 When = Annotated[str, StringConstraints(max_length=LONGEST_TEXT)]
 Milliseconds = Annotated[int, Field(ge=0, le=365 * DAY_MS)]
 
@@ -126,7 +128,7 @@ def sentence(model: type[BaseModel], fault: Mapping[str, Any]) -> str:
             *path, name = fault["loc"]
             return unknown_field(name, _fields_at(model, path))
         case "string_pattern_mismatch":
-            return "control characters aren't allowed"
+            return NOT_PRINTABLE
         case _:
             message: str = fault["msg"]
             return message[0].lower() + message[1:]

@@ -39,9 +39,8 @@ class Retrying:
         """Run it again as it was; a repeated *key* answers with the first retry, and False."""
         if run.state not in _AGAIN:
             raise WrongState(f"only what has failed or was cancelled can be retried, and this is {_word(run)}")
-        distinction = key or f"{self._random.bits(NONCE_BITS):x}"
-        body = hashlib.sha256(run.id.bytes).digest()
-        idempotency = None if key is None else Key(text=f"retry/{key}", body=body)
+        idempotency = None if key is None else Key.apart("retry", key, hashlib.sha256(run.id.bytes).digest())
+        distinction = f"{self._random.bits(NONCE_BITS):x}" if idempotency is None else idempotency.text
         new = self._traced(_again(run, distinction, self._clock.now(), idempotency))
         [added] = await self._quota.adding([new], lambda: self._work.add([new]))
         if added.kind is Addition.CONFLICT:

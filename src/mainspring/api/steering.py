@@ -52,7 +52,8 @@ class Steering:
     async def trigger(self, job_id: JobId, key: str | None, check: Check = allowed) -> tuple[Run, bool]:
         """Run the job once now, beside its schedule; a repeated *key* answers with the first run, and False."""
         job = (await found_job(self._views, job_id, check)).job
-        distinction = key or f"{self._random.bits(NONCE_BITS):x}"
+        idempotency = None if key is None else Key.apart("trigger", key, hashlib.sha256(job.id.bytes).digest())
+        distinction = f"{self._random.bits(NONCE_BITS):x}" if idempotency is None else idempotency.text
         run = NewRun(
             id=derived_run_id(job.id, distinction, self._clock.now()),
             job_id=job.id,
@@ -61,7 +62,7 @@ class Steering:
             owner=job.owner,
             project=job.project,
             name=job.name,
-            key=None if key is None else Key(text=f"trigger/{key}", body=hashlib.sha256(job.id.bytes).digest()),
+            key=idempotency,
         )
         [added] = await self._quota.adding([run], lambda: self._work.add([run]))
         if added.kind is Addition.CONFLICT:

@@ -5,6 +5,7 @@ after the guards, like every other. The OpenAPI document describes it all the sa
 """
 
 import json
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from mainspring.api.document import read_objects, write_json
 from mainspring.api.operations import operation, request_body, responses
 from mainspring.api.preconditions import tag
 from mainspring.api.problems import problem_of, refused
-from mainspring.api.requests import InvalidFields, JobRequest
+from mainspring.api.requests import NOT_PRINTABLE, PRINTABLE, InvalidFields, JobRequest
 from mainspring.api.schemas.jobs import MAX_BATCH, Batch, BatchAnswer, Job
 from mainspring.api.services import Services
 from mainspring.api.submission import Submission, Submitted
@@ -34,6 +35,7 @@ MAX_NOTED = 8192
 """How long a job's text may be to stand in the audit as it is."""
 _KEY = b"idempotency-key"
 _LONGEST_KEY = 200
+_KEY_TEXT = re.compile(PRINTABLE)
 
 
 class SubmitJob:
@@ -98,7 +100,7 @@ def submit_operation() -> dict[str, Any]:
                 "in": "header",
                 "required": False,
                 "description": "Makes a repeated request harmless: the answer is the first job. The same as `key`.",
-                "schema": {"type": "string", "minLength": 1, "maxLength": _LONGEST_KEY},
+                "schema": {"type": "string", "minLength": 1, "maxLength": _LONGEST_KEY, "pattern": PRINTABLE},
             }
         ],
         "requestBody": request_body(JobRequest),
@@ -163,4 +165,6 @@ def _key(scope: Scope) -> str | None:
     key: str = given[0].decode("latin-1")
     if len(given) > 1 or not 0 < len(key) <= _LONGEST_KEY:
         raise InvalidFields({"Idempotency-Key": f"must be sent once, with 1 to {_LONGEST_KEY} characters"})
+    if _KEY_TEXT.fullmatch(key) is None:
+        raise InvalidFields({"Idempotency-Key": NOT_PRINTABLE})
     return key

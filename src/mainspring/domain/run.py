@@ -80,6 +80,11 @@ class Key:
     text: str
     body: bytes
 
+    @classmethod
+    def apart(cls, purpose: str, key: str, body: bytes) -> "Key":
+        """A client's *key* that stands for something else than a job: no client's key has the character between."""
+        return cls(text=f"{purpose}\x1f{key}", body=body)
+
 
 @hot
 class NewRun:

@@ -9,7 +9,7 @@ import pytest
 from mainspring.domain.ids import derived_run_id
 from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Settled, Succeeded
-from mainspring.domain.run import NewRun, State
+from mainspring.domain.run import Key, NewRun, State
 from mainspring.ports.audit import Entry
 from mainspring.ports.views import Cursor, DeadFilter, JobFilter, RunFilter
 from mainspring.ports.work import Added, Addition
@@ -145,6 +145,13 @@ class AddingContract(StoreContract):
         other = make.new_job(key=a_key("k", "other"))
         assert await store.work.add([other]) == [Added(Addition.CONFLICT, job.job.id)]
         assert await store.views.job(other.job.id) is None
+
+    async def test_a_key_with_another_purpose_is_another_key(self, store: Store, make: Factory) -> None:
+        texts = ["trigger/k", Key.apart("trigger", "k", b"").text, Key.apart("retry", "k", b"").text, "k"]
+        runs = [make.run(key=a_key(text, text)) for text in texts]
+        assert [added.kind for added in await store.work.add(runs)] == [Addition.CREATED] * len(runs)
+        again = [make.run(key=a_key(text, text)) for text in texts]
+        assert [added.id for added in await store.work.add(again)] == [run.id for run in runs]
 
     async def test_one_key_twice_in_a_batch_is_stored_once(self, store: Store, make: Factory) -> None:
         first, again, other = (make.run(key=a_key("k", body)) for body in ("body", "body", "other"))
