@@ -17,6 +17,7 @@ from tests.api.calling import EXECUTIONS, Api, calling, claimed, settled
 
 JOBS = "/api/v1/jobs"
 LONG_AGO = "2001-01-01T00:00:00Z"
+TOO_LATE = "9997-01-01T00:00:00Z"
 
 
 async def post(client: aiohttp.ClientSession, path: str, status: int, **options: Any) -> dict[str, Any]:
@@ -122,6 +123,10 @@ async def test_a_key_belongs_to_its_owner(client: aiohttp.ClientSession) -> None
         ({"handler": "test.echo", "starts_at": LONG_AGO}, "invalid", "starts_at"),
         ({"handler": "test.echo", "schedule": "@hourly", "starts_at": "tomorrow"}, "invalid", "starts_at"),
         ({"handler": "test.echo", "schedule": "0 6 31 2 *"}, "invalid_schedule", "schedule"),
+        ({"handler": "test.echo", "schedule": ""}, "invalid_schedule", "schedule"),
+        ({"handler": "test.echo", "schedule": " \t"}, "invalid_schedule", "schedule"),
+        ({"handler": "test.echo", "scheduleTimeJobs": ""}, "invalid_schedule", "schedule"),
+        ({"handler": "test.echo", "schedule": "0 0 29 2 *", "starts_at": TOO_LATE}, "invalid_schedule", "starts_at"),
         ({"handler": "test.echo", "schedule": "@hourly", "timezone": "Mars/Base"}, "invalid_schedule", None),
         ({"handler": "nobody.knows"}, "unknown_handler", "handler"),
     ],
@@ -134,6 +139,26 @@ async def test_what_is_wrong_is_refused_by_name(
     assert (problem["error"], problem["status"]) == (code, 422)
     assert field is None or field in fields
     assert (await get(client, JOBS))["items"] == []
+
+
+async def test_a_schedule_that_would_never_fire_is_refused_at_every_door(api: Api) -> None:
+    never = {"schedule": "0 0 29 2 *", "starts_at": TOO_LATE}
+    fine = {"handler": "test.echo", "schedule": "0 0 29 2 *"}
+    job = await api.submitted(**fine)
+    refusal = await api.post(f"{JOBS}/batch", 422, json={"jobs": [fine, {"handler": "test.echo", **never}]})
+    assert [error["field"] for error in refusal["errors"]] == ["jobs.1.starts_at"]
+    for method, path, body in (
+        ("PATCH", f"{JOBS}/{job['id']}", {"starts_at": TOO_LATE}),
+        ("PATCH", f"{JOBS}/{job['id']}", {"schedule": ""}),
+        ("POST", "/api/v1/schedules/preview", never),
+        ("POST", "/jobs", {"schedule": " "}),
+    ):
+        assert (await api.ask(method, path, 422, json=body)).json()["error"] == "invalid_schedule"
+    assert (await api.get(f"{JOBS}/{job['id']}")) == job
+
+
+async def test_an_empty_schedule_of_a_dialect_is_none(api: Api) -> None:
+    assert (await api.post("/jobs", 201, json={"schedule": "", "handler": "test.echo"}))["job_type"] == "immediate"
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def timing_of(request: JobRequest) -> Timing:
     """When to execute it."""
     return _timing(
         description=request.description,
-        schedule=" ".join((request.schedule or "").split()) or "now",
+        schedule="now" if request.schedule is None else " ".join(request.schedule.split()),
         timezone=request.timezone,
         misfire=(request.misfire.grace_ms, request.misfire.policy),
         overlap=request.overlap,

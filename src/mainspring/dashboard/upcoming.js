@@ -39,20 +39,15 @@ export class Upcoming {
       const { starts_at, ...rest } = timing;
       const { items } = await post("schedules/preview", { ...rest, ...(starts_at ? { starts_at } : {}), count: SHOWN });
       if (asked !== this.#latest) return;
-      refresh(this.#times, items.length === 0 ? noMoments(timing.schedule) : list(items, timing.timezone));
+      refresh(this.#times, items.length === 0 ? noMoments() : list(items, timing.timezone));
     } catch (error) {
       if (asked === this.#latest) refresh(this.#times, mistake(error, timing.schedule));
     }
   }
 }
 
-/** @param {string} schedule */
-const noMoments = (schedule) =>
-  h(
-    "p",
-    { class: "faint" },
-    schedule === "on-demand" ? "No moment of its own: trigger it when you want it." : "It has no moments.",
-  );
+/** Only a job on demand has none: a schedule that never fires is refused. */
+const noMoments = () => h("p", { class: "faint" }, "No moment of its own: trigger it when you want it.");
 
 /**
  * @param {unknown} error

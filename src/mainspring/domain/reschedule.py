@@ -12,6 +12,8 @@ from mainspring.domain.job import Job, JobState
 from mainspring.domain.moments import TICK, Moments, recurring
 from mainspring.domain.plan import Skip, SkipReason, skipped
 from mainspring.domain.schedule import Every, OnDemand
+from mainspring.domain.schedule.instant import format_instant
+from mainspring.errors import InvalidSchedule
 
 _RESOLUTION_OF_IDS = timedelta(milliseconds=1)
 
@@ -30,15 +32,25 @@ def started(job: Job, now: datetime) -> Job:
 def first_moment(job: Job, now: datetime) -> datetime | None:
     """The first moment after *now* and not before the job's start; None for a job on demand.
 
+    A schedule that has none is refused: there is no 29 February after 9996, and no moment after 9999.
+
     A start in the future is where an interval's first run is, not one period later; a cron expression waits for its
     first match from there on. A start in the past only anchors an interval: nothing is made up for.
     """
     if isinstance(job.terms.parsed(), OnDemand):
         return None
     schedule, start = recurring(job), job.terms.starts_at
-    if start is None or start <= now:
-        return schedule.next(now, anchor=job.anchor)
-    return start if isinstance(schedule, Every) else schedule.next(start - TICK, anchor=job.anchor)
+    if start is not None and start > now:
+        first = start if isinstance(schedule, Every) else schedule.next(start - TICK, anchor=job.anchor)
+    else:
+        first = schedule.next(now, anchor=job.anchor)
+    if first is None:
+        since = now if start is None else max(start, now)
+        text = job.terms.schedule
+        error = InvalidSchedule(f"never fires: no moment of {text!r} comes after {format_instant(since)}", text=text)
+        error.field = "schedule" if start is None else "starts_at"
+        raise error
+    return first
 
 
 def paused(job: Job) -> Job:

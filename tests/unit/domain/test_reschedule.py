@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -39,6 +40,32 @@ def test_a_cron_expression_with_a_start_begins_with_its_first_match_from_there_o
 
 def test_a_job_on_demand_has_no_moments() -> None:
     assert first_moment(job(terms("on-demand")), at(0)) is None
+
+
+@pytest.mark.parametrize(
+    ("schedule", "year", "field"),
+    [("0 0 29 2 *", 9997, "starts_at"), ("@daily", 9999, "starts_at"), ("0 0 29 2 *", None, "schedule")],
+)
+def test_a_schedule_without_any_moment_to_come_is_refused(schedule: str, year: int | None, field: str) -> None:
+    late = at(0).replace(year=9999, month=12, day=31)
+    start = None if year is None else late.replace(year=year)
+    the_job = job(terms(schedule, starts_at=start))
+    with pytest.raises(InvalidSchedule, match=f"never fires: no moment of '{re.escape(schedule)}' comes") as caught:
+        scheduled(the_job, late if start is None else at(0))
+    assert caught.value.field == field
+
+
+def test_an_edit_that_leaves_no_moment_is_refused() -> None:
+    the_job = job(terms("0 0 29 2 *"), next_fire_at=at(10))
+    late = replace(the_job, terms=replace(the_job.terms, starts_at=at(0).replace(year=9997)))
+    with pytest.raises(InvalidSchedule, match="never fires"):
+        edited(the_job, late, at(5))
+
+
+def test_a_start_that_is_the_only_moment_is_one() -> None:
+    last = at(0).replace(year=9999, month=12, day=31)
+    assert first_moment(job(terms("@every 52w", starts_at=last)), at(0)) == last
+    assert started(job(terms("0 0 29 2 *", starts_at=last)), at(0)).next_fire_at == last
 
 
 @pytest.mark.parametrize("schedule", ["now", "in 10s", "2030-06-01T00:00:00Z"])

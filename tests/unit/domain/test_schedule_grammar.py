@@ -19,8 +19,6 @@ def cron(text: str) -> Cron:
     ("text", "expected"),
     [
         (None, Now()),
-        ("", Now()),
-        (" \t\n", Now()),
         ("now", Now()),
         ("  NOW ", Now()),
         ("on-demand", OnDemand()),
@@ -138,6 +136,8 @@ def test_zone_and_policy_belong_to_the_cron() -> None:
         ("0 0 31 4,6,9,11 *", "31 4,6,9,11 *", 4, "never fires"),
         ("0 0 LW * */7", "LW * */7", 4, "never fires"),
         ("0 0 0 30,31 FEB *", "30,31 FEB *", 6, "never fires"),
+        ("", "", 0, "the schedule is empty; write now, on-demand, an instant"),
+        (" \t\n", "", 3, "the schedule is empty"),
         ("tomorrow", "tomorrow", 0, "isn't a schedule; write now, on-demand, an instant"),
         ("now now", "now now", 0, "isn't a schedule"),
         ("5", "5", 0, "isn't a schedule"),

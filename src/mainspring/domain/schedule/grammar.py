@@ -1,6 +1,6 @@
 """The one schedule grammar.
 
-    now                            run at once; an empty text or none means the same
+    now                            run at once; no text at all means the same
     on-demand                      only when triggered
     2030-01-31T09:00:00+02:00      at an RFC 3339 instant
     in 1h30m                       after a delay (ms, s, m, h, d, w; fractions as in 1.5s)
@@ -34,7 +34,7 @@ Schedule = Now | OnDemand | At | After | Recurring
 LONGEST_TEXT = 500
 """Characters of a schedule."""
 
-_KEYWORDS: dict[str, Now | OnDemand] = {"": Now(), "now": Now(), "on-demand": OnDemand()}
+_KEYWORDS: dict[str, Now | OnDemand] = {"now": Now(), "on-demand": OnDemand()}
 _NICKNAMES = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
@@ -56,7 +56,7 @@ def parse(text: str | None, *, timezone: str = "UTC", dst: DaylightSaving = _DEF
         raise InvalidSchedule(
             f"a schedule has at most {LONGEST_TEXT} characters", text=text[:LONGEST_TEXT], position=LONGEST_TEXT
         )
-    return _parse(text or "", timezone, dst)
+    return _parse("now" if text is None else text, timezone, dst)
 
 
 @lru_cache(maxsize=4096)
@@ -67,6 +67,8 @@ def _parse(text: str, timezone: str, dst: DaylightSaving) -> Schedule:
     if keyword := _KEYWORDS.get(str(whole).lower()):
         return keyword
     words = whole.words()
+    if not words:
+        raise whole.fault(f"the schedule is empty; write {_FORMS}")
     match str(words[0]).lower():
         case "in":
             return After(parse_duration(_argument(words, "in 10s"), fractions=True))
