@@ -1,6 +1,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import aiohttp
 import pytest
@@ -8,8 +9,9 @@ import pytest
 from mainspring.adapters.sqlite.store import SqliteStore
 from mainspring.api.app import create_app
 from mainspring.api.ports import ApiPorts
-from mainspring.domain.ids import DEFAULT_LANE
+from mainspring.domain.ids import DEFAULT_LANE, JobId
 from mainspring.domain.outcome import Failed, Succeeded, judge
+from mainspring.domain.plan import Skip, SkipReason
 from mainspring.domain.retry import RetryPolicy
 from mainspring.testing.clock import ManualClock
 from mainspring.testing.factories import a_session
@@ -235,12 +237,29 @@ async def test_executions_show_how_they_ended(client: aiohttp.ClientSession, sto
     assert (done["status"], done["result"], done["attempt"]) == ("COMPLETED", {"x": 1.5}, 1)
     assert (failed["status"], failed["error"], failed["reason"]) == ("FAILED", "no such file", "retries exhausted")
     assert list(done) == [
-        *("id", "job_id", "status", "reason", "retry_of", "fire_time", "attempt", "token", "priority", "worker_id"),
+        *("id", "job_id", "status", "reason", "retry_of", "fire_time", "skipped_to", "skipped_count"),
+        *("attempt", "token", "priority", "worker_id"),
         *("scheduled_at", "started_at", "completed_at", "duration_ms", "result", "output", "error"),
     ]
     only = (await get(client, "/api/v1/executions?status=FAILED"))["items"]
     assert [run["id"] for run in only] == [failed["id"]]
     await get(client, "/api/v1/executions/00000000-0000-7000-8000-000000000000", 404)
+
+
+@pytest.mark.parametrize("count", [3, None], ids=["counted", "too many to count"])
+async def test_a_skipped_range_shows_its_last_fire_time_and_their_number(
+    api: Api, store: SqliteStore, count: int | None
+) -> None:
+    job_id = JobId(UUID((await api.submitted(schedule="@every 1h"))["id"]))
+    record = await store.views.job(job_id)
+    assert record is not None
+    first, last = datetime(2030, 1, 1, tzinfo=UTC), datetime(2030, 1, 1, 2, tzinfo=UTC)
+    skip = Skip(job_id=job_id, first=first, last=last, count=count, reason=SkipReason.PAUSED)
+    await store.timetable.save(record.job, record.job, [skip])
+    [listed] = (await api.get(f"{JOBS}/{job_id}/executions"))["items"]
+    assert listed == await api.get(f"{EXECUTIONS}/{listed['id']}")
+    shown = [listed[name] for name in ("status", "reason", "fire_time", "skipped_to", "skipped_count")]
+    assert shown == ["SKIPPED", "paused", "2030-01-01T00:00:00Z", "2030-01-01T02:00:00Z", count]
 
 
 async def test_a_trigger_is_one_more_run_and_a_repeated_key_none(client: aiohttp.ClientSession) -> None:

@@ -1,8 +1,12 @@
 import re
+from datetime import UTC, datetime
+from uuid import UUID
 
 from playwright.async_api import expect
 
+from mainspring.domain.ids import JobId, fired_run_id
 from mainspring.domain.outcome import Failed, Succeeded
+from mainspring.domain.plan import Skip, SkipReason
 from mainspring.ports.output import Printed
 from tests.browser.site import Site
 from tests.browser.window import Dashboard
@@ -83,6 +87,22 @@ async def test_what_failed_is_run_again_as_a_new_execution(site: Site, dashboard
     await expect(page).not_to_have_url(re.compile(job["id"]))
     await expect(page.get_by_role("region", name="Details")).to_contain_text("Run again of")
     await expect(page.locator(".lead .badge")).to_have_text("pending")
+
+
+async def test_a_skipped_range_says_how_many_fire_times_and_until_when(site: Site, dashboard: Dashboard) -> None:
+    job_id = JobId(UUID((await site.add("nightly", schedule="@every 1h"))["id"]))
+    record = await site.store.views.job(job_id)
+    assert record is not None
+    first, last = datetime(2030, 1, 1, tzinfo=UTC), datetime(2030, 1, 2, 12, tzinfo=UTC)
+    skip = Skip(job_id=job_id, first=first, last=last, count=37, reason=SkipReason.MISFIRE)
+    await site.store.timetable.save(record.job, record.job, [skip])
+    page = await dashboard.open(f"/jobs/{job_id}")
+    await expect(page.get_by_text("misfire: 37 fire times skipped")).to_be_visible()
+    page = await dashboard.open(f"/executions/{fired_run_id(job_id, first)}")
+    await expect(page.locator(".lead")).to_contain_text("37 fire times skipped (misfire), from Tue, 1 Jan 2030")
+    await expect(page.locator(".lead")).to_contain_text("to Wed, 2 Jan 2030")
+    await expect(page.get_by_role("region", name="Details")).to_contain_text("Skipped to")
+    await expect(page.get_by_role("button", name="Run again")).to_have_count(0)
 
 
 async def test_a_trace_is_linked_once_somebody_says_where_traces_are(site: Site, dashboard: Dashboard) -> None:

@@ -46,6 +46,15 @@ def test_the_last_line_of_an_error_says_why() -> None:
     assert why({"reason": None, "error": None}) == ""
 
 
+@pytest.mark.parametrize(("count", "said"), [(37, "37"), (None, "more than 100")])
+def test_a_skipped_range_says_how_many_and_until_when(count: int | None, said: str) -> None:
+    first, last = "2030-01-01T00:00:00Z", "2030-01-01T10:00:00Z"
+    item = {"reason": "misfire", "error": None, "fire_time": first, "skipped_to": last, "skipped_count": count}
+    assert why(item) == f"misfire: {said} fire times until {last}"
+    assert why({**item, "skipped_to": first, "skipped_count": 1}) == "misfire"
+    assert f"{last} (2 h ago)" in printed(details(item, NOW), 80)
+
+
 def printed(thing: object, width: int) -> str:
     console = Console(width=width, force_terminal=False)
     with console.capture() as capture:

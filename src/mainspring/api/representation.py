@@ -45,6 +45,8 @@ def shown_run(run: Run, result: bytes | None, printed: Printed | None = None) ->
         "reason": run.reason,
         "retry_of": None if run.origin is None else str(run.origin),
         "fire_time": instant(run.due_at),
+        "skipped_to": instant(run.skipped_to),
+        "skipped_count": run.skipped_count,
         "attempt": run.attempt,
         "token": run.fence,
         "priority": run.task.priority,

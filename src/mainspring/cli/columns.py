@@ -156,6 +156,12 @@ LOCKS: Sequence[Column] = (
 
 
 def why(item: Item) -> str:
-    """The reason of an end, or the last line of an error."""
+    """The reason of an end with the skipped range that it is of, or the last line of an error."""
     error = str(item.get("error") or "").strip().rpartition("\n")[2]
-    return text_of(": ".join(filter(None, (item.get("reason"), error))))
+    return text_of(": ".join(filter(None, (item.get("reason"), _range(item), error))))
+
+
+def _range(item: Item) -> str:
+    if item.get("skipped_to") in (None, item.get("fire_time")):
+        return ""
+    return f"{item.get('skipped_count') or 'more than 100'} fire times until {item['skipped_to']}"

@@ -18,7 +18,7 @@ _GAP = 2
 _SHORTEST = 12
 """Characters that still say something of a text that was shortened."""
 _Filled = tuple[Column, Sequence["str | Text"]]
-_TIMES = frozenset({"_at", "_time", "_heartbeat"})
+_TIMES = frozenset({"_at", "_time", "_to", "_heartbeat"})
 
 
 class Printer:

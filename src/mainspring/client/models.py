@@ -73,6 +73,10 @@ class Execution:
     reason: str | None = None
     retry_of: UUID | None = None
     fire_time: datetime
+    skipped_to: datetime | None = None
+    """The last fire time of a skipped range, of which *fire_time* is the first."""
+    skipped_count: int | None = None
+    """How many fire times a skipped range has; None for more than 100."""
     attempt: int
     token: int | None = None
     priority: int

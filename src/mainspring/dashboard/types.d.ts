@@ -43,6 +43,10 @@ export interface Execution {
     reason: string | null;
     retry_of: string | null;
     fire_time: string;
+    /** The last of a skipped range, of which `fire_time` is the first. */
+    skipped_to: string | null;
+    /** How many fire times were skipped; null for more than 100. */
+    skipped_count: number | null;
     attempt: number;
     token: number;
     priority: number;

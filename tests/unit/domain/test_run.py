@@ -4,7 +4,7 @@ from datetime import datetime
 import pytest
 
 from mainspring.domain.ids import Fence, RunId, Version
-from mainspring.domain.run import TRANSITIONS, Label, NewRun, Run, State
+from mainspring.domain.run import TRANSITIONS, Key, Label, NewRun, Run, State
 from mainspring.domain.task import Task
 from tests.unit.domain.factories import JOB, MIDNIGHT, RUN, at
 
@@ -93,3 +93,9 @@ def test_a_running_run_is_never_handed_over_without_waiting_in_between() -> None
 )
 def test_a_run_is_called_by_what_it_waits_for(the_run: Run, label: Label) -> None:
     assert the_run.label(at(10)) is label
+
+
+def test_keys_of_other_purposes_are_none_that_a_client_can_give() -> None:
+    trigger, retry = Key.apart("trigger", "k", b"body"), Key.apart("retry", "k", b"body")
+    assert trigger.text != retry.text
+    assert not any(key.text.isprintable() for key in (trigger, retry))

@@ -16,6 +16,12 @@ class Execution(Shape):
     reason: str | None
     retry_of: Identity | None
     fire_time: Instant
+    skipped_to: Annotated[
+        Instant | None, Field(description="The last fire time of a skipped range, of which `fire_time` is the first.")
+    ]
+    skipped_count: Annotated[
+        int | None, Field(description="How many fire times a skipped range has; null for more than 100.")
+    ]
     attempt: Annotated[int, Field(description="0 before the first start, 1 during it.")]
     token: Annotated[int, Field(description="Grows with every hand-over to a worker.")]
     priority: int

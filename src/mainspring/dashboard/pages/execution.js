@@ -30,6 +30,7 @@ import { traceLink } from "../preferences.js";
 import { href } from "../router.js";
 import { timelineOf } from "../attempts.js";
 import { auditList } from "./audit.js";
+import { isRange, skippedOf } from "./job.js";
 import { why } from "../why.js";
 
 /** @param {string} id @returns {Screen} */
@@ -204,7 +205,9 @@ function lead(run) {
         run.worker_id ? ` by ${run.worker_id}` : "",
       ];
     case "SKIPPED":
-      return [`Left out${reason}, due `, moment(run.fire_time)];
+      return isRange(run)
+        ? [`${skippedOf(run)}${reason}, from `, moment(run.fire_time), " to ", moment(run.skipped_to)]
+        : [`Left out${reason}, due `, moment(run.fire_time)];
     default:
       return [
         `Ended${reason} `,
@@ -229,7 +232,7 @@ function buttons(run, reload) {
           on: { click: () => then(actions.cancelExecution(run)) },
         })
       : null,
-    ["FAILED", "CANCELLED", "SKIPPED"].includes(run.status)
+    ["FAILED", "CANCELLED"].includes(run.status)
       ? button("Run again", { icon: "retry", kind: "primary", on: { click: () => then(actions.retryExecution(run)) } })
       : null,
   ];
@@ -291,6 +294,7 @@ const details = (run, job) =>
     ["Job", h("a", { href: href(["jobs", run.job_id]) }, job ? actions.nameOf(job) : run.job_id)],
     ["Handler", job?.handler ?? "–"],
     ["Due", moment(run.fire_time)],
+    ["Skipped to", isRange(run) ? moment(run.skipped_to) : "–"],
     ["Begun", moment(run.started_at)],
     ["Ended", moment(run.completed_at)],
     [

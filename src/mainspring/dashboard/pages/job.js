@@ -254,7 +254,16 @@ function runs(page) {
 
 /** @param {Execution} run */
 export const reasonOf = (run) =>
-  [run.reason, run.error?.trim().split("\n").at(-1)].filter(Boolean).join(": ").slice(0, 160);
+  [run.reason, isRange(run) ? skippedOf(run) : null, run.error?.trim().split("\n").at(-1)]
+    .filter(Boolean)
+    .join(": ")
+    .slice(0, 160);
+
+/** Whether it stands for several fire times that were skipped. @param {Execution} run */
+export const isRange = (run) => run.skipped_to !== null && run.skipped_to !== run.fire_time;
+
+/** @param {Execution} run */
+export const skippedOf = (run) => `${run.skipped_count ?? "more than 100"} fire times skipped`;
 
 /** @param {Job} job */
 const details = (job) =>

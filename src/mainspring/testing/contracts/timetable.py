@@ -11,6 +11,7 @@ from mainspring.domain.outcome import Succeeded
 from mainspring.domain.plan import Skip, SkipReason
 from mainspring.domain.run import State
 from mainspring.errors import NotFound, VersionConflict
+from mainspring.ports.views import Cursor, RunFilter
 from mainspring.testing.clock import Time
 from mainspring.testing.contracts.base import (
     FAR,
@@ -189,6 +190,8 @@ class TimetableContract(FiringContract):
         run = await seen(store, fired_run_id(job.id, first))
         assert (run.state, run.reason) == (State.SKIPPED, "paused")
         assert (run.due_at, run.skipped_to, run.skipped_count) == (first, last, 4)
+        listed = (await store.views.runs(RunFilter(job_id=job.id), Cursor(limit=10))).items
+        assert [(run.due_at, run.skipped_to, run.skipped_count) for run in listed] == [(first, last, 4)]
 
     async def test_an_edit_leaves_the_active_run_as_the_timetable_set_it(self, store: Store, make: Factory) -> None:
         job = await standing(store, make)
