@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import islice
 
 from mainspring.domain.ids import JobId, RunId, Version, fired_run_id
-from mainspring.domain.job import CatchUp, Job, Misfire, Overlap
+from mainspring.domain.job import CatchUp, Job, Overlap
 from mainspring.domain.moments import TICK, Moments
 from mainspring.domain.run import NewRun, State
 
@@ -48,6 +48,8 @@ class DueJob:
 
     job: Job
     active: State | None
+    shard: int = 0
+    """Where the timetable has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,18 +71,21 @@ class Advance:
     """Set when nothing was decided yet because the active run hasn't ended; *wake_at* is then from the store's now."""
 
 
-def plan(due: DueJob, now: datetime) -> Advance:
+def plan(due: DueJob, now: datetime, lateness: timedelta = timedelta(0)) -> Advance:
     """Decide every moment from the job's next one, which has come, to *now* by the store's clock.
 
     What is to run are always the newest moments: whatever lies before them was missed by too much. So an advance is
     a skipped range and then runs, and nothing but the runs is ever enumerated.
+
+    *lateness* is the scheduler's own, and excuses every moment that is no later: how long ago it had looked before, as
+    far as that counts; zero if it hadn't.
     """
     job = due.job
     if job.next_fire_at is None or job.next_fire_at > now:
         raise ValueError(f"no moment of job {job.id} has come: its next is {job.next_fire_at}, and it is {now}")
     moments = Moments.of(job, job.next_fire_at)
     newest = moments.newest(now)
-    start = _first_to_run(moments, newest, job.terms.misfire, now)
+    start = moments.first if _was_put_off(job, now, lateness) else _first_to_run(job, moments, newest, now, lateness)
     if start is None:
         # Asked before overlap: nothing is cancelled or waited for where nothing is to take its place.
         return _decided(job, moments, newest, skips=(skipped(job, moments, newest, SkipReason.MISFIRE),))
@@ -114,11 +119,22 @@ def _skipped_before(moment: datetime, job: Job, moments: Moments, reason: SkipRe
     return () if last is None else (skipped(job, moments, last, reason),)
 
 
-def _first_to_run(moments: Moments, newest: datetime, misfire: Misfire, now: datetime) -> datetime | None:
+def _was_put_off(job: Job, now: datetime, lateness: timedelta) -> bool:
+    """Whether the job's moments waited for its active run all the time, and the scheduler looks again as it meant to.
+
+    Nothing was missed then, however long that run took.
+    """
+    waits = job.terms.overlap in {Overlap.WAIT, Overlap.REPLACE} and job.active_run is not None
+    return waits and job.wake_at is not None and now - job.wake_at <= lateness
+
+
+def _first_to_run(job: Job, moments: Moments, newest: datetime, now: datetime, lateness: timedelta) -> datetime | None:
     """The oldest moment that misfire lets run, with all that follow it; None if *newest* is too old as well."""
-    if now - moments.first <= misfire.grace:
+    misfire = job.terms.misfire
+    grace = max(misfire.grace, lateness)
+    if now - moments.first <= grace:
         return moments.first
-    cutoff = now - misfire.grace
+    cutoff = now - grace
     if misfire.policy is CatchUp.ALL:
         return _reaching_back(moments, cutoff)
     recent = moments.after(cutoff - TICK)

@@ -76,7 +76,8 @@ def edited(job: Job, changed: Job, now: datetime) -> tuple[Job, tuple[Skip, ...]
     after now. Otherwise the next moment stays.
     """
     if _timing(changed) == _timing(job):
-        return _waiting_for(job.next_fire_at, changed), ()
+        kept = _waiting_for(job.next_fire_at, changed)
+        return replace(kept, wake_at=_sooner(kept.wake_at, job, now)), ()
     # A store's clock that was set back must not bring back moments that have been fired.
     since = now if job.active_run is None else max(now, moment_of(job.active_run) + _RESOLUTION_OF_IDS)
     reason = SkipReason.PAUSED if job.state is JobState.PAUSED else SkipReason.EDITED
@@ -90,6 +91,16 @@ def deleted(job: Job) -> Job:
 
 def _waiting_for(moment: datetime | None, job: Job) -> Job:
     return replace(job, next_fire_at=moment, wake_at=moment if job.state is JobState.ACTIVE else None)
+
+
+def _sooner(moment: datetime | None, job: Job, now: datetime) -> datetime | None:
+    """When to look at *moment*: at once where *job* was put off, as what has changed may let it run.
+
+    No earlier, lest what was put off look like what was missed.
+    """
+    if moment is None or job.wake_at is None:
+        return moment
+    return min(job.wake_at, max(moment, now))
 
 
 def _missed(job: Job, now: datetime, reason: SkipReason) -> tuple[Skip, ...]:

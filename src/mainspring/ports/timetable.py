@@ -36,7 +36,7 @@ class Timetable(Protocol):
     async def due(self, limit: int, shards: frozenset[int] | None = None) -> Due:
         """Active jobs whose wake time has come, longest waiting first; only those of *shards*, if some are named.
 
-        A job stays in its shard. Stores whose timetable isn't split have one, number 0.
+        A job stays in its shard, which is said beside it. Stores whose timetable isn't split have one, number 0.
         """
         ...
 

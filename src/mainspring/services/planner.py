@@ -15,6 +15,8 @@ from mainspring.services.ownership import Owns, firing
 
 POLL = timedelta(seconds=1)
 """No sleep is longer, unless told so: a lost signal, a suspended machine or a clock that was set cost no more."""
+LATENESS = timedelta(seconds=1)
+"""So late may a planner that watches its shards always be, and one that sleeps for longer twice its sleep."""
 
 _NOW = timedelta(0)
 _log = structlog.get_logger()
@@ -43,18 +45,23 @@ class Planner:
         self._shards = range(shards)
         self._limit = limit
         self._poll = poll
+        self._latest = max(LATENESS, 2 * poll)
+        self._looked_at: dict[int, float] = {}
+        """When each shard was looked at last, by the monotonic clock, with all that was due then decided."""
 
     async def step(self) -> timedelta:
         """Fire what is due, and return the wait until something will be."""
         mine = frozenset(shard for shard in self._shards if self._owns(firing(shard)))
         if not mine:
             return self._poll
+        asked_at = self._clock.monotonic()
         due = await self._timetable.due(self._limit, mine)
         # The store said its *now* before this, so that nothing counted from here comes early.
         read_at = self._clock.monotonic()
-        advances = [_planned(job, due.now) for job in due.jobs]
-        if advances:
-            await self._fire(advances)
+        advances = [_planned(each, due.now, self._lateness(each.shard, read_at)) for each in due.jobs]
+        decided = await self._fire(advances) if advances else True
+        if decided and due.next_in != _NOW:
+            self._looked_at.update(dict.fromkeys(mine, asked_at))
         next_in = self._poll if due.next_in is None else due.next_in
         waits = [advance.wake_at - due.now for advance in advances if advance.wake_at is not None]
         elapsed = timedelta(seconds=self._clock.monotonic() - read_at)
@@ -67,18 +74,29 @@ class Planner:
     async def _listen(self, at_most: timedelta) -> bool:
         return await self._signals.wait((TIMETABLE,), at_most)
 
-    async def _fire(self, advances: Sequence[Advance]) -> None:
+    def _lateness(self, shard: int, read_at: float) -> timedelta:
+        """How late moments may be for no other reason than that this planner hadn't looked yet.
+
+        Counted by the monotonic clock, because the store's may be set. What was due at the last look and couldn't be
+        decided then, because it was too much or somebody else was faster, isn't missed either.
+        """
+        looked_at = self._looked_at.get(shard)
+        return _NOW if looked_at is None else min(timedelta(seconds=read_at - looked_at), self._latest)
+
+    async def _fire(self, advances: Sequence[Advance]) -> bool:
+        """Whether all of them were applied."""
         applied = [advance for advance, won in zip(advances, await self._timetable.fire(advances), strict=True) if won]
         runs = [run for advance in applied for run in advance.runs]
         skips = sum(len(advance.skips) for advance in applied)
         _log.debug("timetable.fired", jobs=len(applied), lost=len(advances) - len(applied), runs=len(runs), skips=skips)
         if runs:
             await self._signals.notify(tuple(dict.fromkeys(lane_topic(run.task.lane) for run in runs)))
+        return len(applied) == len(advances)
 
 
-def _planned(due: DueJob, now: datetime) -> Advance:
+def _planned(due: DueJob, now: datetime, lateness: timedelta) -> Advance:
     try:
-        return plan(due, now)
+        return plan(due, now, lateness)
     except Exception:  # noqa: BLE001 - whatever is wrong with one job, say a zone that is no more, the others must fire
         _log.exception("job.unplannable", job=str(due.job.id), schedule=due.job.terms.schedule)
         return postponed(due, now)

@@ -64,6 +64,15 @@ async def test_one_process_takes_a_job_runs_it_and_ends_in_order(place: Place) -
     assert (await found(place, job)).state is State.SUCCEEDED
 
 
+async def test_a_schedule_that_may_not_be_late_fires_all_the_same(place: Place) -> None:
+    strict = {"schedule": "* * * * * *", "misfire": {"grace_ms": 0, "policy": "none"}}
+    async with mainspring(place, "serve", "--port", "0") as running:
+        for overlap in ("allow", "wait"):
+            await logged(running, overlap, overlap=overlap, **strict)
+        for overlap in ("allow", "wait"):
+            await running.line("test.log", message=overlap)
+
+
 async def test_a_job_that_outlasts_the_drain_is_handed_back_uncharged(place: Place) -> None:
     (place.folder / "handlers.py").write_text(HANDLERS)
     arguments = ("serve", "--port", "0", "--app", "handlers", "--drain-seconds", "0.1")

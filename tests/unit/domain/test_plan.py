@@ -1,4 +1,6 @@
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -208,3 +210,60 @@ def test_a_job_whose_moment_has_not_come_is_not_planned(next_fire_at: datetime |
 def test_a_schedule_that_does_not_recur_has_no_moments() -> None:
     with pytest.raises(InvalidSchedule, match="doesn't recur"):
         planned(terms("on-demand"), 10)
+
+
+def lately(the_terms: Terms, now: float, lateness: float, **fields: Any) -> Advance:
+    """What a scheduler decides that had looked *lateness* before, about a job to be looked at from *wake_at* on."""
+    first, wake_at = at(fields.get("first", 10)), at(fields.get("wake_at", fields.get("first", 10)))
+    the_job = job(the_terms, next_fire_at=first, active_run=RUN if "active" in fields else None)
+    due = DueJob(job=replace(the_job, wake_at=wake_at), active=fields.get("active"))
+    return plan(due, at(now), timedelta(seconds=lateness))
+
+
+@pytest.mark.parametrize("policy", list(CatchUp))
+@pytest.mark.parametrize("overlap", list(Overlap))
+def test_a_moment_that_came_since_the_scheduler_looked_is_not_missed(policy: CatchUp, overlap: Overlap) -> None:
+    advance = lately(terms(grace=0, policy=policy, overlap=overlap), 10.9, 1)
+    assert (moments_of(advance), advance.skips) == ([at(10)], ())
+
+
+def test_a_moment_that_came_before_is_missed_without_grace() -> None:
+    strict = terms(grace=0, policy=CatchUp.NONE)
+    assert lately(strict, 10.9, 0.8).skips == (skip(10, 10, 1),)
+    assert planned(strict, 10.001).skips == (skip(10, 10, 1),)
+    assert moments_of(planned(strict, 10)) == [at(10)]
+
+
+def test_of_several_moments_those_since_the_scheduler_looked_run() -> None:
+    advance = lately(terms("@every 1s", grace=0, policy=CatchUp.NONE), 14.5, 2, first=11)
+    assert (moments_of(advance), advance.skips) == ([at(13), at(14)], (skip(11, 12, 2),))
+
+
+def test_a_longer_grace_is_not_made_shorter() -> None:
+    assert moments_of(lately(terms(grace=30), 40, 2)) == [at(10), at(20), at(30), at(40)]
+
+
+@pytest.mark.parametrize("ended", [None, State.SUCCEEDED])
+@pytest.mark.parametrize("overlap", [Overlap.WAIT, Overlap.REPLACE])
+def test_what_waited_for_the_active_run_is_never_missed(overlap: Overlap, ended: State | None) -> None:
+    strict = terms(grace=0, policy=CatchUp.NONE, overlap=overlap)
+    advance = lately(strict, 35.5, 1, wake_at=35, active=ended)
+    assert (moments_of(advance), advance.skips) == ([at(30)], (skip(10, 20, 2, SkipReason.OVERLAP),))
+
+
+@pytest.mark.parametrize("overlap", [Overlap.WAIT, Overlap.REPLACE])
+def test_what_waits_goes_on_waiting_while_the_active_run_lasts(overlap: Overlap) -> None:
+    advance = lately(terms(grace=0, policy=CatchUp.NONE, overlap=overlap), 35.5, 1, wake_at=35, active=State.RUNNING)
+    assert (advance.runs, advance.skips, advance.next_fire_at) == ((), (), at(10))
+    assert advance.look_again is not None
+
+
+def test_what_waited_while_no_scheduler_looked_is_missed_like_anything_else() -> None:
+    strict = terms(grace=0, policy=CatchUp.NONE, overlap=Overlap.WAIT)
+    assert lately(strict, 38, 2, wake_at=35, active=State.SUCCEEDED).skips == (skip(10, 30, 3),)
+    assert lately(strict, 35.5, 0, wake_at=35, active=State.SUCCEEDED).skips == (skip(10, 30, 3),)
+
+
+def test_a_job_that_could_not_be_planned_for_a_while_has_missed_what_came_meanwhile() -> None:
+    advance = lately(terms(grace=0, policy=CatchUp.NONE), 35.5, 1, wake_at=35)
+    assert advance.skips == (skip(10, 30, 3),)

@@ -117,10 +117,13 @@ def test_an_edit_of_something_else_leaves_the_next_moment_alone() -> None:
     assert (the_job.name, the_job.next_fire_at, the_job.wake_at, skips) == ("weekly", at(10), at(10), ())
 
 
-def test_an_edit_ends_the_wait_for_the_active_run() -> None:
-    waiting = replace(job(next_fire_at=at(10)), wake_at=at(36))
-    the_job, _ = edited(waiting, replace(waiting, terms=terms(grace=5)), at(35))
-    assert the_job.wake_at == at(10)
+@pytest.mark.parametrize(("wake_at", "now", "looked_at"), [(36, 35, 35), (36, 50, 36), (10, 35, 10), (10, 5, 10)])
+def test_an_edit_ends_the_wait_for_the_active_run_and_still_shows_that_there_was_one(
+    wake_at: float, now: float, looked_at: float
+) -> None:
+    waiting = replace(job(next_fire_at=at(10)), wake_at=at(wake_at))
+    the_job, _ = edited(waiting, replace(waiting, terms=terms(grace=5)), at(now))
+    assert (the_job.next_fire_at, the_job.wake_at) == (at(10), at(looked_at))
 
 
 def test_a_new_schedule_skips_what_was_due_and_begins_after_now() -> None:

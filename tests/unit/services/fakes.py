@@ -99,6 +99,10 @@ class FakeTimetable:
         self.refused: list[JobId] = []
         self.fired: list[Advance] = []
         self.fire_takes = timedelta(0)
+        self.away = False
+        """Whether it says no to every advance."""
+        self.ahead = timedelta(0)
+        """By how much the store's clock was set."""
         self.limits: list[int] = []
         self.shards: list[frozenset[int] | None] = []
 
@@ -109,10 +113,12 @@ class FakeTimetable:
         self.limits.append(limit)
         self.shards.append(shards)
         jobs, next_in = self.script.popleft() if self.script else ((), None)
-        return Due(jobs=jobs, now=self.clock.now(), next_in=next_in)
+        return Due(jobs=jobs, now=self.clock.now() + self.ahead, next_in=next_in)
 
     async def fire(self, advances: Sequence[Advance]) -> Sequence[bool]:
         self.clock.elapsed += self.fire_takes
+        if self.away:
+            raise StoreError("away")
         self.fired += advances
         return [advance.job_id not in self.refused for advance in advances]
 

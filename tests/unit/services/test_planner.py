@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
@@ -5,9 +6,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from mainspring.domain.ids import JobId, Lane
-from mainspring.domain.job import Job, Terms
+from mainspring.domain.job import CatchUp, Job, Misfire, Terms
 from mainspring.domain.plan import LOOK_AGAIN_LATER, DueJob
 from mainspring.domain.task import Task
+from mainspring.errors import StoreError
 from mainspring.ports.signals import TIMETABLE
 from mainspring.services.planner import POLL, Planner
 from tests.unit.services.fakes import (
@@ -162,6 +164,99 @@ async def test_a_planner_plans_for_the_shards_that_it_owns_at_that_moment(
     owned.add("timetable/3")
     await planner.step()
     assert timetable.shards == [frozenset({0, 2}), frozenset({0, 2, 3})]
+
+
+def strict(at: float, number: int = 1, shard: int = 0) -> DueJob:
+    """A job that runs in time or not at all, whose moment was *at* seconds after midnight."""
+    job = due(number).job
+    misfire = Misfire(grace=timedelta(0), policy=CatchUp.NONE)
+    moment = MIDNIGHT + seconds(at)
+    return DueJob(
+        job=replace(
+            job,
+            created_at=moment - seconds(10),
+            terms=replace(job.terms, misfire=misfire),
+            next_fire_at=moment,
+            wake_at=moment,
+        ),
+        active=None,
+        shard=shard,
+    )
+
+
+async def fired(planner: Planner, timetable: FakeTimetable, at: float, *jobs: DueJob) -> list[bool]:
+    """Whether each of *jobs*, which the planner finds due at that time, is to run."""
+    timetable.clock.elapsed = seconds(at) - timetable.ahead
+    timetable.script.append((jobs, None))
+    timetable.fired.clear()
+    await planner.step()
+    return [bool(advance.runs) for advance in timetable.fired]
+
+
+async def test_what_came_since_the_planner_looked_is_not_missed(planner: Planner, timetable: FakeTimetable) -> None:
+    await fired(planner, timetable, 10)
+    assert await fired(planner, timetable, 10.9, strict(10.3)) == [True]
+    assert await fired(planner, timetable, 11.5, strict(10.8), strict(11.2, 2)) == [False, True]
+
+
+async def test_a_planner_that_has_just_begun_has_missed_all_that_is_late(
+    planner: Planner, timetable: FakeTimetable
+) -> None:
+    assert await fired(planner, timetable, 10.001, strict(10), strict(10.001, 2)) == [False, True]
+
+
+@pytest.mark.parametrize(("poll", "latest"), [(0.2, 1), (1, 2), (4, 8)])
+async def test_a_planner_is_excused_for_a_second_or_twice_its_sleep(
+    timetable: FakeTimetable, signals: FakeSignals, clock: FakeClock, poll: float, latest: float
+) -> None:
+    planner = Planner(timetable, signals, clock, FakeRandom(), owns=everything, poll=seconds(poll))
+    await fired(planner, timetable, 10)
+    jobs = strict(100 - latest), strict(100 - latest - 0.001, 2)
+    assert await fired(planner, timetable, 100, *jobs) == [True, False]
+
+
+async def test_what_a_look_left_over_is_not_missed_at_the_next(planner: Planner, timetable: FakeTimetable) -> None:
+    await fired(planner, timetable, 10)
+    timetable.clock.elapsed = seconds(10.5)
+    timetable.script.append(([strict(10.4)], timedelta(0)))
+    await planner.step()
+    assert await fired(planner, timetable, 10.6, strict(10.4, 2)) == [True]
+    assert await fired(planner, timetable, 10.7, strict(10.4, 3)) == [False]
+
+
+async def test_what_lost_against_an_edit_or_met_a_store_that_was_away_is_not_missed_at_the_next_look(
+    planner: Planner, timetable: FakeTimetable
+) -> None:
+    await fired(planner, timetable, 10)
+    timetable.refused = [JobId(UUID(int=1))]
+    await fired(planner, timetable, 10.5, strict(10.4))
+    timetable.refused = []
+    timetable.away = True
+    with pytest.raises(StoreError):
+        await fired(planner, timetable, 10.6, strict(10.4))
+    timetable.away = False
+    assert await fired(planner, timetable, 10.7, strict(10.4)) == [True]
+
+
+async def test_a_shard_that_was_taken_over_has_not_been_watched(
+    timetable: FakeTimetable, signals: FakeSignals, clock: FakeClock
+) -> None:
+    owned = {"timetable/0"}
+    planner = Planner(timetable, signals, clock, FakeRandom(), owns=owned.__contains__, shards=2)
+    await fired(planner, timetable, 10)
+    owned.add("timetable/1")
+    assert await fired(planner, timetable, 10.5, strict(10.4), strict(10.4, 2, shard=1)) == [True, False]
+    assert await fired(planner, timetable, 11, strict(10.9), strict(10.9, 2, shard=1)) == [True, True]
+
+
+@pytest.mark.parametrize("jump", [-3600, 3600])
+async def test_a_store_whose_clock_is_set_makes_no_moment_missed(
+    planner: Planner, timetable: FakeTimetable, jump: float
+) -> None:
+    await fired(planner, timetable, 5000)
+    timetable.ahead = seconds(jump)
+    jobs = strict(5000 + jump + 0.2), strict(5000 + jump - 3, 2)
+    assert await fired(planner, timetable, 5000 + jump + 0.5, *jobs) == [True, False]
 
 
 async def test_a_change_of_the_timetable_wakes_the_planner(

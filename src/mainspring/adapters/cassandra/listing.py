@@ -46,12 +46,17 @@ class Entry:
     @property
     def place(self) -> Place:
         """Where it belongs: whatever becomes of a job, it stays in its shard."""
-        return Place(slot_of(self.at), self.job_id.int % SHARDS)
+        return Place(slot_of(self.at), shard_of(self.job_id))
 
     @property
     def key(self) -> Key:
         """Where it lies there."""
         return self.at, self.job_id, self.version
+
+
+def shard_of(job_id: JobId) -> int:
+    """The shard of the timetable that a job is in."""
+    return job_id.int % SHARDS
 
 
 def entry_of(row: Row) -> Entry:

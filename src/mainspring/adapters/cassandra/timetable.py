@@ -16,6 +16,7 @@ from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.firing import fire
 from mainspring.adapters.cassandra.jobs import Stored
 from mainspring.adapters.cassandra.layout import instant
+from mainspring.adapters.cassandra.listing import shard_of
 from mainspring.adapters.cassandra.lookout import ALL, Lookout, Sight
 from mainspring.adapters.cassandra.records import state_of
 from mainspring.adapters.cassandra.runs import read
@@ -60,7 +61,14 @@ class CassandraTimetable:
     async def _with_active_runs(self, jobs: Sequence[Job]) -> Sequence[DueJob]:
         found = await read(self._context, [job.active_run for job in jobs if job.active_run is not None])
         states = {run_id: state_of(row) for run_id, row in found.items()}
-        return [DueJob(job=job, active=None if job.active_run is None else states.get(job.active_run)) for job in jobs]
+        return [
+            DueJob(
+                job=job,
+                active=None if job.active_run is None else states.get(job.active_run),
+                shard=shard_of(job.id),
+            )
+            for job in jobs
+        ]
 
 
 def _next_in(sight: Sight) -> timedelta | None:

@@ -48,7 +48,7 @@ def _amount(number: Span, size: int, *, fractions: bool) -> int:
         raise number.fault(f"{number} isn't a number; write one like 1.5")
     # In integers: a float would round what is exact in writing.
     digits = found["fraction"] or ""
-    return int(found["whole"] + digits) * size // 10 ** len(digits)
+    return int(found["whole"] + digits) * size // int("1" + "0" * len(digits))
 
 
 def _unit(number: Span, unit: Span, *, after: str, fractions: bool) -> int:

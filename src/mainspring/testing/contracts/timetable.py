@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from mainspring.adapters.memory.signals import Hub
 from mainspring.domain.ids import Version, fired_run_id
 from mainspring.domain.job import CatchUp, JobState, Misfire, Overlap, Terms
 from mainspring.domain.outcome import Succeeded
@@ -12,7 +13,8 @@ from mainspring.domain.plan import Skip, SkipReason
 from mainspring.domain.run import State
 from mainspring.errors import NotFound, VersionConflict
 from mainspring.ports.views import Cursor, RunFilter
-from mainspring.testing.clock import Time
+from mainspring.services.planner import Planner
+from mainspring.testing.clock import ManualClock, Time
 from mainspring.testing.contracts.base import (
     FAR,
     LONGER,
@@ -29,6 +31,16 @@ from mainspring.testing.contracts.firing import PERIOD, FiringContract, fired, r
 from mainspring.testing.factories import Factory, a_task
 
 
+class _NoChance:
+    """Nothing is left to chance."""
+
+    def bits(self, count: int) -> int:  # noqa: ARG002
+        return 0
+
+    def uniform(self) -> float:
+        return 0.0
+
+
 class TimetableContract(FiringContract):
     """All that is asked of `Timetable`."""
 
@@ -38,6 +50,36 @@ class TimetableContract(FiringContract):
         due = await store.timetable.due(10)
         assert [item.job for item in due.jobs] == [jobs[1], jobs[3], jobs[0], jobs[2]]
         assert [item.active for item in due.jobs] == [None] * 4
+
+    async def test_due_says_the_shard_of_each_job(self, store: Store, make: Factory) -> None:
+        jobs = {(await standing(store, make)).id for _ in range(3)}
+        due = await store.timetable.due(10)
+        assert {item.job.id for item in due.jobs} == jobs
+        for item in due.jobs:
+            of_its_shard = await store.timetable.due(10, frozenset({item.shard}))
+            assert item.job.id in {each.job.id for each in of_its_shard.jobs}
+            assert {each.shard for each in of_its_shard.jobs} == {item.shard}
+
+    async def test_what_comes_while_a_planner_watches_runs_although_none_may_be_late(
+        self, store: Store, make: Factory, time: Time
+    ) -> None:
+        clock = ManualClock()
+        watching, just_begun = (
+            Planner(store.timetable, Hub().subscribe(), clock, _NoChance(), owns=lambda _: True, shards=16, poll=FAR)
+            for _ in range(2)
+        )
+        strict = Terms(schedule="@every 5m", misfire=Misfire(grace=timedelta(0), policy=CatchUp.NONE))
+        states = []
+        for planner in (watching, just_begun):
+            await watching.step()
+            job = await standing(store, make, await past(store, 0) + SHORT, terms=strict)
+            await time.pass_(LONGER)
+            clock.advance(FAR)
+            await planner.step()
+            [run_id] = await runs_of(store, job)
+            run = await seen(store, run_id)
+            states.append((run.state, run.reason))
+        assert states == [(State.WAITING, None), (State.SKIPPED, "misfire")]
 
     async def test_due_tells_the_stores_now(self, store: Store) -> None:
         before = await store.views.now()

@@ -12,6 +12,7 @@ from unittest.mock import patch
 from mainspring.adapters.sqlite import locks, settle, steer
 from mainspring.adapters.sqlite.statements import load
 from mainspring.domain import outcome
+from mainspring.domain import plan as domain_plan
 from mainspring.domain.plan import Advance, DueJob, plan
 from mainspring.domain.retry import RetryPolicy
 from mainspring.errors import StoreError
@@ -36,8 +37,8 @@ async def _listen_without_end(self: planner.Planner, at_most: timedelta) -> bool
     return await self._signals.wait((TIMETABLE,), timedelta(days=1))
 
 
-def _drift(due: DueJob, now: Any) -> Advance:
-    advance = plan(due, now)
+def _drift(due: DueJob, now: Any, lateness: timedelta) -> Advance:
+    advance = plan(due, now, lateness)
     if advance.look_again is not None:
         return advance
     return replace(advance, next_fire_at=now + timedelta(seconds=2), wake_at=now + timedelta(seconds=2))
@@ -162,6 +163,21 @@ ABLATIONS: tuple[Ablation, ...] = (
         "overlap-unread",
         "the planner isn't told that a job's run hasn't ended",
         statement("timetable", ("due", "(SELECT q.state FROM queue q WHERE q.id = active_run)", "NULL")),
+    ),
+    Ablation(
+        "late-is-missed",
+        "the planner has no excuse for being late itself",
+        method(planner.Planner, "_lateness", lambda *_: timedelta(0)),
+    ),
+    Ablation(
+        "nothing-is-missed",
+        "the planner excuses itself however late it is",
+        method(planner.Planner, "_lateness", lambda *_: timedelta(days=1)),
+    ),
+    Ablation(
+        "waiting-is-missed",
+        "a moment that waits for its job's active run counts as missed meanwhile",
+        method(domain_plan, "_was_put_off", lambda *_: False),
     ),
     Ablation("planner-drifts", "the next moment counts from when the planner looked", method(planner, "plan", _drift)),
     Ablation(

@@ -1,13 +1,16 @@
 """What runs in the simulated processes: the real worker and the real services, wired to simulated ports."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from mainspring.domain.plan import Advance
 from mainspring.ports.journal import Journal
 from mainspring.ports.sessions import NewSession, Role
 from mainspring.ports.signals import Signals
+from mainspring.ports.timetable import Due, Timetable
 from mainspring.services.membership import Membership
 from mainspring.services.planner import Planner
 from mainspring.services.pruner import Pruner
@@ -16,6 +19,7 @@ from mainspring.services.rescuer import Rescuer
 from mainspring.services.ticker import Ticker
 from mainspring.testing.simulation.broker import SimulatedServer
 from mainspring.testing.simulation.handlers import Effects, ObservedTasks, registry_of
+from mainspring.testing.simulation.history import Answered
 from mainspring.testing.simulation.ports import ProcessClock, SeededRandom, Signalling
 from mainspring.testing.simulation.process import Process
 from mainspring.testing.simulation.storage import Storage
@@ -60,6 +64,33 @@ class Surroundings:
         return Publisher(signals, carrier.tickets, carrier.broker, ProcessClock(process))
 
 
+class WatchedTimetable:
+    """The timetable as a planner reaches it, with a note of what it saw and what it made of that."""
+
+    def __init__(self, timetable: Timetable, process: Process) -> None:
+        self._timetable = timetable
+        self._process = process
+        self.save = timetable.save
+
+    async def due(self, limit: int, shards: frozenset[int] | None = None) -> Due:
+        """What it sees."""
+        sent = self._process.universe.time
+        due = await self._timetable.due(limit, shards)
+        self._note("looked", (sent, shards), due)
+        return due
+
+    async def fire(self, advances: Sequence[Advance]) -> Sequence[bool]:
+        """What it decides, and what comes of it."""
+        self._note("decided", (), advances)
+        answers = await self._timetable.fire(advances)
+        self._note("fired", (), answers)
+        return answers
+
+    def _note(self, what: str, arguments: tuple[Any, ...], answer: Any) -> None:
+        process = self._process
+        process.history.record(Answered(process.universe.time, process.label, f"planner.{what}", arguments, answer))
+
+
 async def work(process: Process, around: Surroundings, journal: Journal) -> None:
     """Be a worker until asked to stop."""
     process.stop, process.hurry = asyncio.Event(), asyncio.Event()
@@ -100,7 +131,7 @@ async def schedule(process: Process, around: Surroundings) -> None:
     owns = membership.owns
     services = (
         membership,
-        Planner(timetable, signals, clock, random, owns=owns, shards=shards),
+        Planner(WatchedTimetable(timetable, process), signals, clock, random, owns=owns, shards=shards),
         Ticker(work_port, sessions, signals, clock, random, owns=owns),
         Rescuer(
             sessions=sessions,

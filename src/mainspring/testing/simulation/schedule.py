@@ -16,6 +16,7 @@ from mainspring.testing.simulation.judging import ending
 from mainspring.testing.simulation.judging.journal import JournalJudge
 from mainspring.testing.simulation.judging.leeway import Leeway
 from mainspring.testing.simulation.judging.locks import locks_exclude
+from mainspring.testing.simulation.judging.misfires import MisfireJudge
 from mainspring.testing.simulation.judging.replay import Replay
 from mainspring.testing.simulation.judging.rows import Rows
 from mainspring.testing.simulation.judging.verdict import Violation
@@ -97,6 +98,7 @@ def _judge(history: History, rows: Rows, leeway: Leeway) -> list[Violation]:
     return [
         *replay.violations,
         *JournalJudge(history).violations,
+        *MisfireJudge(history).violations,
         *locks_exclude(history),
         *ending.nothing_accepted_is_lost(history, rows),
         *ending.rows_are_as_the_story_says(replay, rows),

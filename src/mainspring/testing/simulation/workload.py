@@ -102,7 +102,7 @@ class Workload:
                 schedule=self._random.choice((*_SCHEDULES, "on-demand")),
                 overlap=self._random.choice(tuple(Overlap)),
                 misfire=Misfire(
-                    grace=timedelta(seconds=self._random.choice((1, 3, 60))),
+                    grace=timedelta(seconds=self._random.choice((0, 0, 1, 3, 60))),
                     policy=self._random.choice(tuple(CatchUp)),
                 ),
             ),

@@ -14,6 +14,7 @@ PROPERTIES = {
     "P11": "dead letters are complete and exact",
     "P12": "an idempotency key stands for one job",
     "P13": "overlap policies hold, and a lock has one holder",
+    "P14": "what came while a scheduler watched isn't missed, and what was missed goes by its policy",
     "journal": "a worker notes what it does before it does it, and settles what it had finished before it works again",
     "tickets": "a run has one ticket per fence, claims leave it its grace, and no message goes before its answer",
     "figures": "totals equal the rows",
