@@ -41,7 +41,15 @@ the current folder. A flag counts most, then the environment, then `.env`. A var
 `MAINSPRING_…` names are asked first; other names in the same cell are understood too. A switch has an opposite:
 `--no-allow-shell`. A repeatable flag is a list with commas in a variable: `MAINSPRING_PORT=8080,9090`.
 
-A value that can't be used ends the program with exit code 2 and a sentence that says what is allowed.
+A value that can't be used ends the program with exit code 2 and a sentence that says what is allowed. So does a
+variable that begins with `MAINSPRING_` and isn't a setting: the sentence names the nearest one. Processes and the
+commands that take the flags below check this; commands that talk to a server don't. Other names are allowed:
+`MAINSPRING_URL`, `MAINSPRING_KEY`, the [identity of a shell job](../how-to/run-a-shell-command.md),
+`MAINSPRING_VERSION` of the compose files, `MAINSPRING_TEST_…`, and what Kubernetes sets for a service called
+`mainspring`, even where that is `MAINSPRING_PORT=tcp://10.0.0.1:8080`.
+
+`KAFKA_BROKERS`, `S3_ENDPOINT` and `SQS_ENDPOINT` aren't served yet: a process
+ignores them and says so once in its log.
 """
 
 DOCUMENTS_HEAD = f"""\

@@ -1,4 +1,4 @@
-"""The pictures of the documentation: `MAINSPRING_SCREENSHOTS=docs/images` makes them anew, else they are only tried."""
+"""The pictures of the documentation: `MAINSPRING_TEST_SCREENSHOTS=docs/images` makes them anew, else they're tried."""
 
 import os
 import random
@@ -22,7 +22,7 @@ NAMES = ("invoice sync", "price import", "search index", "thumbnails", "webhook 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return Path(os.environ.get("MAINSPRING_SCREENSHOTS") or tmp_path)
+    return Path(os.environ.get("MAINSPRING_TEST_SCREENSHOTS") or tmp_path)
 
 
 async def lived(served: Site) -> None:

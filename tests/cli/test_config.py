@@ -39,3 +39,35 @@ def test_no_secret_is_shown(command: Command, monkeypatch: pytest.MonkeyPatch) -
         said = command("config", "show", *flags).out
         assert WORD not in said
         assert "postgresql://me:***@db/x" in said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("serve",), ("api",), ("scheduler",), ("worker",), ("migrate",), ("seed",), ("doctor",), ("config", "show")],
+    ids=" ".join,
+)
+def test_what_reads_the_settings_refuses_a_name_that_is_none(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("MAINSPRING_DRAIN_SECOND", "5")
+    (tmp_path / ".env").write_text("MAINSPRING_SUBMISSIONS=kafka://broker:9092\n")
+    assert command(*arguments, code=2).err == (
+        "mainspring: MAINSPRING_DRAIN_SECOND isn't a setting; did you mean MAINSPRING_DRAIN_SECONDS?; "
+        "MAINSPRING_SUBMISSIONS in .env isn't served by this version; remove it\n"
+    )
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_client_does_not_care_for_the_settings_of_servers(
+    on_store: Command, on_server: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAINSPRING_DRAIN_SECOND", "5")
+    on_store("job", "list")
+    on_server("worker", "list")
+
+
+def test_the_doctor_names_what_is_described_and_not_served(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_BROKERS", "broker:9092")
+    found = {line["check"]: line for line in command("doctor", "--port", "0", "--json").lines()}
+    assert found["settings"]["level"] == "warn"
+    assert "KAFKA_BROKERS" in found["settings"]["detail"]

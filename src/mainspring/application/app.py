@@ -20,7 +20,7 @@ from mainspring.domain.ids import DEFAULT_LANE
 from mainspring.errors import ConfigurationError
 from mainspring.wiring.declaration import Declared
 from mainspring.wiring.local import local_client
-from mainspring.wiring.reading import read_settings
+from mainspring.wiring.reading import check_names, read_settings
 from mainspring.wiring.resources import opened
 from mainspring.wiring.settings import Settings
 from mainspring.wiring.stores import shared_folder
@@ -116,12 +116,12 @@ class App:
     @asynccontextmanager
     async def worker(self) -> AsyncIterator[None]:
         """A worker and a scheduler in this process, while the block runs; on leaving, what runs may end first."""
-        async with running_beside(self.settings(), self):
+        async with running_beside(self._own_settings(), self):
             yield
 
     async def run_worker(self) -> None:
         """Be a worker and a scheduler until a signal asks to stop."""
-        await run_in_foreground(self.settings(), self)
+        await run_in_foreground(self._own_settings(), self)
 
     def close(self) -> None:
         """Let go of the connection; the next submission would open it again."""
@@ -138,6 +138,11 @@ class App:
             if folder is not None and "MAINSPRING_DATA" not in os.environ:
                 flags["data"] = str(folder)
         return read_settings(flags=flags, environment=os.environ)
+
+    def _own_settings(self) -> Settings:
+        """Those of a process that works. One that only submits doesn't fail for a setting that is none."""
+        check_names(environment=os.environ)
+        return self.settings()
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Client]:

@@ -64,6 +64,9 @@ def folder(subject: str, path: Path) -> Iterator[Finding]:
 
 
 def _settings(settings: Settings) -> Finding:
+    if settings.unserved:
+        text = f"{', '.join(settings.unserved)} means nothing to this version"
+        return warn("settings", text, "remove it, unless another program needs it")
     given = [f"{name} from {origin}" for name, _, origin in settings.shown() if origin != "default"]
     return ok("settings", ", ".join(given) or "all have their defaults")
 

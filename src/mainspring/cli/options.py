@@ -13,7 +13,7 @@ import typer
 from mainspring.cli.exits import INTERRUPTED
 from mainspring.cli.target import Target, connected
 from mainspring.wiring.dotenv import read_dotenv
-from mainspring.wiring.reading import read_settings
+from mainspring.wiring.reading import check_names, read_settings
 from mainspring.wiring.setting import Part, Setting, settings_of
 from mainspring.wiring.settings import Settings
 
@@ -51,8 +51,11 @@ def with_settings(*parts: Part) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         def with_flags(**values: Any) -> None:
             flags = _texts({setting.name: values.pop(setting.name) for setting in known})
-            settings = read_settings(flags=flags, environment=os.environ, dotenv=read_dotenv(Path(".env")))
-            command(settings, **values)
+            dotenv = read_dotenv(Path(".env"))
+            context = values.get("context")
+            if context is None or context.invoked_subcommand is None:  # `worker list` talks to a server
+                check_names(environment=os.environ, dotenv=dotenv)
+            command(read_settings(flags=flags, environment=os.environ, dotenv=dotenv), **values)
 
         return _reshaped(with_flags, command, given=1, added=[_parameter(setting) for setting in known])
 

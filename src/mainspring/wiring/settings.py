@@ -232,6 +232,9 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict)
     """The flag or variable that each setting came from; one that isn't here has its default."""
 
+    unserved: tuple[str, ...] = ()
+    """Variables that other programs may need, and that mean something here which this version doesn't serve."""
+
     @property
     def store_url(self) -> str:
         """The store that is meant: the one given, or the file in the data folder."""

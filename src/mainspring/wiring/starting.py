@@ -31,6 +31,8 @@ async def run_once_there(
     A store that can't be reached is waited for until a signal comes; *apologise* is told why. What *begin* has done
     when the store goes away is done again.
     """
+    if settings.unserved:
+        log.warning("settings.not_served", variables=list(settings.unserved))
     async with AsyncExitStack() as closing:
 
         async def attempt() -> Sequence[Role]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mainspring.testing.factories import a_task
+from mainspring.wiring.reading import check_names
 from mainspring.worker.flow import Abandon, Fail
 from tests.scenarios.handlers.programs import a_shell, names_in, script
 from tests.unit.handlers.contexts import JOB, RUN, a_context, output_of
@@ -50,6 +51,7 @@ async def test_the_environment_is_clean() -> None:
         "MAINSPRING_ATTEMPT": "2",
         "MAINSPRING_FENCE": "7",
     }
+    check_names(environment=variables)  # so that a job may start a process of Mainspring
 
 
 async def test_a_traced_program_is_told_where_its_trace_goes_on() -> None:

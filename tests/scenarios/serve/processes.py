@@ -2,9 +2,10 @@
 
 import asyncio
 import json
+import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,11 +90,16 @@ class Running:
 
 
 @asynccontextmanager
-async def mainspring(place: Place, *arguments: str, program: str = PLAIN) -> AsyncIterator[Running]:
+async def mainspring(
+    place: Place, *arguments: str, program: str = PLAIN, variables: Mapping[str, str] | None = None
+) -> AsyncIterator[Running]:
     """Start a command in a folder, with `data` in it; it is killed if the test leaves it running."""
     where = ("--store", place.store, "--data", str(place.folder / "data"), "--log-format", "json")
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", program, *arguments, *where), cwd=place.folder, stderr=asyncio.subprocess.PIPE
+        *(sys.executable, "-c", program, *arguments, *where),
+        cwd=place.folder,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, **(variables or {})},
     )
     running = Running(process)
     try:

@@ -73,6 +73,18 @@ async def test_a_schedule_that_may_not_be_late_fires_all_the_same(place: Place) 
             await running.line("test.log", message=overlap)
 
 
+async def test_variables_of_others_keep_no_process_from_starting(tmp_path: Path) -> None:
+    """As in a pod beside a service called mainspring, with a variable that this version doesn't serve."""
+    variables = {
+        "MAINSPRING_PORT": "tcp://10.0.0.1:8080",
+        "MAINSPRING_SERVICE_HOST": "10.0.0.1",
+        "KAFKA_BROKERS": "k:9",
+    }
+    async with mainspring(embedded(tmp_path), "scheduler", variables=variables) as running:
+        await running.line("settings.not_served", variables=["KAFKA_BROKERS"], level="warning")
+        await running.line("process.started")
+
+
 async def test_a_job_that_outlasts_the_drain_is_handed_back_uncharged(place: Place) -> None:
     (place.folder / "handlers.py").write_text(HANDLERS)
     arguments = ("serve", "--port", "0", "--app", "handlers", "--drain-seconds", "0.1")

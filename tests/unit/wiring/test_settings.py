@@ -9,7 +9,7 @@ import pytest
 from mainspring.api.access import GivenKey
 from mainspring.errors import ConfigurationError
 from mainspring.wiring.dotenv import read_dotenv
-from mainspring.wiring.reading import read_settings
+from mainspring.wiring.reading import check_names, read_settings
 from mainspring.wiring.setting import PREFIX, Setting, settings_of
 from mainspring.wiring.settings import Settings
 
@@ -209,3 +209,73 @@ def test_what_is_no_owner_with_a_key_is_refused_without_showing_it(text: str) ->
     with pytest.raises(ConfigurationError, match="owner:key") as refused:
         read(MAINSPRING_API_KEYS=text)
     assert "0123456789abcdef" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("variable", "message"),
+    [
+        ("MAINSPRING_TYPO", r"MAINSPRING_TYPO isn't a setting; 'mainspring serve --help' lists them"),
+        ("MAINSPRING_CONCURENCY", r"MAINSPRING_CONCURENCY isn't a setting; did you mean MAINSPRING_CONCURRENCY\?"),
+        ("MAINSPRING_DRAIN", r"did you mean MAINSPRING_DRAIN_SECONDS\?"),
+        ("MAINSPRING_WORKER_TTL", r"did you mean MAINSPRING_WORKER_TTL_SECONDS\?"),
+        ("MAINSPRING_SERVICE", "isn't a setting"),
+        ("MAINSPRING_SUBMISSIONS", "MAINSPRING_SUBMISSIONS isn't served by this version; remove it"),
+        ("MAINSPRING_OUTCOMES", "isn't served by this version"),
+        ("MAINSPRING_BLOBS", "isn't served by this version"),
+        ("MAINSPRING_LOCKS", "isn't served by this version"),
+    ],
+)
+def test_a_name_that_is_no_setting_is_refused_with_the_nearest(variable: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        check_names(environment={variable: "kafka://broker:9092"})
+    with pytest.raises(ConfigurationError, match=rf"{variable} in \.env isn't"):
+        check_names(environment={}, dotenv={variable: "1"})
+
+
+def test_all_names_that_are_no_settings_are_told_at_once() -> None:
+    with pytest.raises(ConfigurationError, match=r"MAINSPRING_A isn't .*; MAINSPRING_B in \.env isn't"):
+        check_names(environment={"MAINSPRING_A": "1"}, dotenv={"MAINSPRING_B": "1"})
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {variable: "1" for known in TABLE for variable in known.variables},
+        {"MAINSPRING_URL": "http://127.0.0.1:8080", "MAINSPRING_KEY": "key", "MAINSPRING_VERSION": "1.0"},
+        {"MAINSPRING_TEST_POSTGRESQL": "postgresql://db/x", "MAINSPRING_TEST_SCREENSHOTS": "docs/images"},
+        {"MAINSPRING_TYPO": "", "OTHER_TYPO": "1", "mainspring_typo": "1"},
+        {
+            "MAINSPRING_SERVICE_HOST": "10.0.0.1",
+            "MAINSPRING_SERVICE_PORT": "8080",
+            "MAINSPRING_SERVICE_PORT_HTTP": "8080",
+            "MAINSPRING_PORT": "tcp://10.0.0.1:8080",
+            "MAINSPRING_PORT_8080_TCP": "tcp://10.0.0.1:8080",
+            "MAINSPRING_PORT_8080_TCP_ADDR": "10.0.0.1",
+            "MAINSPRING_PORT_8080_TCP_PORT": "8080",
+            "MAINSPRING_PORT_8080_TCP_PROTO": "tcp",
+            "MAINSPRING_PORT_53_UDP": "udp://10.0.0.1:53",
+            "MAINSPRING_PORT_53_SCTP_PROTO": "sctp",
+            "MAINSPRING_API_SERVICE_HOST": "10.0.0.2",
+            "MAINSPRING_API_PORT": "tcp://10.0.0.2:8080",
+        },
+    ],
+    ids=["settings", "clients", "tests", "empty or without the prefix", "services of Kubernetes"],
+)
+def test_names_that_others_give_are_not_refused(variables: dict[str, str]) -> None:
+    check_names(environment=variables, dotenv=variables)
+
+
+def test_the_address_of_a_service_is_not_our_port() -> None:
+    settings = read(MAINSPRING_PORT="tcp://10.0.0.1:8080", PORT="9000")
+    assert (settings.ports, settings.origins["ports"]) == ((9000,), "PORT")
+    assert not read(MAINSPRING_PORT="tcp://10.0.0.1:8080").given("ports")
+    with pytest.raises(ConfigurationError, match="PORT is 'tcp://"):
+        read(PORT="tcp://10.0.0.1:8080")
+
+
+def test_what_documents_name_and_nothing_serves_is_remembered_for_a_warning() -> None:
+    assert read(S3_ENDPOINT="http://s3", dotenv={"KAFKA_BROKERS": "k:9092"}).unserved == (
+        "KAFKA_BROKERS",
+        "S3_ENDPOINT",
+    )
+    assert read(SQS_ENDPOINT="").unserved == ()
