@@ -109,6 +109,11 @@ class App:
 
         return Decorator(make)
 
+    @property
+    def store(self) -> str | None:
+        """The URL of its store; None if it has only a server, or neither was named."""
+        return None if self.url is None or _is_server(self.url) else self.url
+
     def declared(self) -> Sequence[Declared]:
         """What the code says about each task's schedule."""
         return [task.declared() for task in self._tasks]

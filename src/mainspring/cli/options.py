@@ -52,10 +52,12 @@ def with_settings(*parts: Part) -> Callable[[Command], Command]:
         def with_flags(**values: Any) -> None:
             flags = _texts({setting.name: values.pop(setting.name) for setting in known})
             dotenv = read_dotenv(Path(".env"))
+            settings = read_settings(flags=flags, environment=os.environ, dotenv=dotenv)
             context = values.get("context")
             if context is None or context.invoked_subcommand is None:  # `worker list` talks to a server
                 check_names(environment=os.environ, dotenv=dotenv)
-            command(read_settings(flags=flags, environment=os.environ, dotenv=dotenv), **values)
+                settings = _on_store_of_apps(settings)
+            command(settings, **values)
 
         return _reshaped(with_flags, command, given=1, added=[_parameter(setting) for setting in known])
 
@@ -88,6 +90,14 @@ def with_server(command: Callable[..., Awaitable[int | None]]) -> Command:
 
     added = [_keyword("as_json", JSON, default=False), *(_keyword(name, kind) for name, kind in TARGET.items())]
     return _reshaped(with_flags, command, given=2, added=added)
+
+
+def _on_store_of_apps(settings: Settings) -> Settings:
+    if not settings.apps:
+        return settings
+    from mainspring.wiring.apps import on_store_of_apps  # noqa: PLC0415 - imported when it is needed
+
+    return on_store_of_apps(settings)
 
 
 def examples(*lines: str) -> str:

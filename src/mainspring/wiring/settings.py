@@ -53,7 +53,7 @@ class Settings:
         "",
         "STORE",
         "URL of the store: sqlite:///file, postgresql://host/database or cassandra://host/keyspace; "
-        "sqlite:///<data>/mainspring.db unless given.",
+        "unless given, that of the application of --app, or else sqlite:///<data>/mainspring.db.",
         aliases={"DATABASE_URL": TEXT, "SCYLLA_HOSTS": SCYLLA_HOSTS},
     )
     signals: str = setting(
