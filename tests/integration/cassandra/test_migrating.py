@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +15,14 @@ from mainspring.adapters.cassandra.migrate import migrate, open_driver
 from mainspring.adapters.cassandra.rows import Change
 from mainspring.adapters.cassandra.schema import SCHEMA
 from mainspring.adapters.cassandra.tables import LOCK, SETTING, SIGNAL
+from mainspring.cli.exits import Exit
 from mainspring.errors import ConfigurationError, SchemaTooNew, StoreCorrupt, StoreUnavailable
 from servers.ports import free_port
 from tests.cassandra import in_keyspace
+from tests.cli.commands import typed
+
+PROMPT = 5
+"""Seconds in which somebody at a terminal is told what is wrong."""
 
 
 @pytest.fixture
@@ -102,3 +108,38 @@ async def test_a_host_that_is_not_known_is_named(cassandra_driver: Driver) -> No
     nowhere = replace(cassandra_driver.address, hosts=("nowhere.invalid",))
     with pytest.raises(StoreUnavailable, match=r"nowhere\.invalid.* check the names"):
         await open_driver(nowhere)
+
+
+@pytest.mark.parametrize(
+    ("query", "refusal"),
+    [
+        ("", r"can't keep 3 copies in datacenter1 with 1 node: write replication=1 in the URL, or start more nodes"),
+        ("?replication=nowhere:1", r"knows no data centre 'nowhere', .* write replication=datacenter1:1 in the URL"),
+        ("?replication=1&datacenter=nowhere", r"knows no data centre 'nowhere', .* write datacenter=datacenter1 in"),
+    ],
+)
+async def test_copies_that_have_no_node_are_refused_in_seconds(
+    cassandra_cluster_url: str, query: str, refusal: str
+) -> None:
+    url = in_keyspace(cassandra_cluster_url, f"test_{secrets.token_hex(8)}")
+    async with asyncio.timeout(PROMPT):
+        with pytest.raises(ConfigurationError, match=refusal):
+            await open_driver(address(url.partition("?")[0] + query))
+
+
+async def test_a_keyspace_that_keeps_more_copies_than_there_are_nodes_is_refused_in_seconds(driver: Driver) -> None:
+    copies = "{'class': 'SimpleStrategy', 'replication_factor': 3}"
+    await Bridge(driver).run(f"CREATE KEYSPACE {driver.address.keyspace} WITH replication = {copies}", Manner.SCHEMA)
+    async with asyncio.timeout(PROMPT):
+        with pytest.raises(ConfigurationError, match=r"keeps 3 copies of each row, .* ALTER KEYSPACE test_"):
+            await open_driver(driver.address)
+
+
+@pytest.mark.parametrize("command", ["migrate", "serve"])
+def test_a_command_that_finds_too_few_nodes_ends_with_a_sentence(
+    cassandra_cluster_url: str, tmp_path: Path, command: str
+) -> None:
+    url = in_keyspace(cassandra_cluster_url.partition("?")[0], f"test_{secrets.token_hex(8)}")
+    said = typed(tmp_path, command, "--store", url, PORT="0")
+    assert said.returncode == Exit.USAGE
+    assert "can't keep 3 copies in datacenter1 with 1 node: write replication=1" in said.stderr.splitlines()[-1]

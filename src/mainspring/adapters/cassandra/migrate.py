@@ -14,6 +14,7 @@ from mainspring.adapters.cassandra.address import Address
 from mainspring.adapters.cassandra.cql import CqlRows
 from mainspring.adapters.cassandra.driver import Bridge, Driver, Manner
 from mainspring.adapters.cassandra.layout import SHARDS
+from mainspring.adapters.cassandra.replication import check_replication
 from mainspring.adapters.cassandra.rows import Change, Rows, UnknownOutcome
 from mainspring.adapters.cassandra.schema import SCHEMA, add_column, create_keyspace, create_table
 from mainspring.adapters.cassandra.tables import SETTING, TABLES
@@ -55,6 +56,7 @@ async def migrate(driver: Driver) -> int:
         raise StoreCorrupt(
             f"{address.shown} has tables of somebody else's: name another keyspace in the URL, as in …:9042/mainspring"
         )
+    await check_replication(driver)
     statements = list(_missing(address, found))
     for first in range(0, len(statements), _AHEAD):
         await _change(driver, bridge, node, statements[first : first + _AHEAD])
