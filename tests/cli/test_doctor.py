@@ -164,3 +164,26 @@ def test_a_server_that_is_away_is_told_at_once(command: Command) -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         command("doctor", "--url", f"http://127.0.0.1:{bound.getsockname()[1]}", code=6)
+
+
+@pytest.mark.parametrize("way", ["environment", "dotenv"])
+def test_the_server_that_other_commands_talk_to_is_asked(
+    command: Command, server_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    if way == "environment":
+        monkeypatch.setenv("MAINSPRING_URL", server_url)
+    else:
+        (tmp_path / ".env").write_text(f"MAINSPRING_URL={server_url}\n")
+    found = levels(command)
+    assert found["server"] == ("ok", f"{server_url}; ")
+    assert found["health"][0] == "ok"
+    assert "store" not in found
+
+
+def test_a_store_that_is_named_is_asked_before_the_server_of_the_environment(
+    on_store: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAINSPRING_URL", "http://127.0.0.1:1")
+    assert levels(on_store)["store"][0] == "ok"
+    said = on_store("doctor", "--url", "http://127.0.0.1:1", code=2)
+    assert "give one of them" in said.err

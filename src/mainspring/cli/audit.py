@@ -28,7 +28,7 @@ def verify(settings: Settings) -> None:
     from mainspring.wiring.resources import opened  # noqa: PLC0415
 
     async def main() -> tuple[int | None, int]:
-        async with opened(settings) as resources:
+        async with opened(settings, may_create=False) as resources:
             # Those that came last may not be chained yet: the rescuer does that, and there may be none.
             while await resources.store.audit.chain(1_000):
                 pass

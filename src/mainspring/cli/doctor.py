@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.cli.options import JSON, examples, with_settings
+from mainspring.errors import ConfigurationError
+from mainspring.wiring.dotenv import read_dotenv
 from mainspring.wiring.setting import Part
 from mainspring.wiring.settings import Settings
 
@@ -30,7 +32,7 @@ def doctor(
     settings: Settings,
     *,
     url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="Ask this server, not the store here.")
+        str | None, typer.Option("--url", metavar="URL", help="Ask this server, not the store here. [MAINSPRING_URL]")
     ] = None,
     api_key: Annotated[
         str | None, typer.Option("--api-key", metavar="KEY", help="Its API key. [MAINSPRING_KEY]")
@@ -42,6 +44,11 @@ def doctor(
     from mainspring.cli.findings import Level  # noqa: PLC0415
     from mainspring.wiring.loops import run_loop  # noqa: PLC0415
 
+    flags = {settings.origins.get(name) for name in ("store", "data")} & {"--store", "--data"}
+    if url is not None and flags:
+        raise ConfigurationError("--url names a server and --store or --data a store: give one of them")
+    if url is None and not flags:
+        url = _variable("MAINSPRING_URL")
     found = run_loop(_server_findings(url, api_key) if url else _findings(settings))
     _print(found, as_json=as_json)
     if any(finding.level is Level.FAIL for finding in found):
@@ -55,15 +62,14 @@ async def _findings(settings: Settings) -> Sequence["Finding"]:
         local_checks,
         store_checks,
     )
-    from mainspring.cli.target import missing_file, over  # noqa: PLC0415
+    from mainspring.cli.target import over  # noqa: PLC0415
     from mainspring.errors import MainspringError  # noqa: PLC0415
-    from mainspring.wiring.resources import opened  # noqa: PLC0415
+    from mainspring.wiring.resources import opened, store_there  # noqa: PLC0415
 
     found = [*local_checks.checked(settings), *await coordination_checks.checked(settings)]
-    missing = missing_file(settings)
-    if missing is not None:
-        return [*found, store_checks.not_there(missing)]
     try:
+        if not await store_there(settings):
+            return [*found, store_checks.not_there(settings.shown_store)]
         # What is beside the store has been looked at, and nobody has to be woken.
         async with opened(settings.by_store_alone()) as resources, over(resources) as server:
             found += await store_checks.checked(resources)
@@ -75,12 +81,15 @@ async def _findings(settings: Settings) -> Sequence["Finding"]:
 
 async def _server_findings(url: str, api_key: str | None) -> Sequence["Finding"]:
     from mainspring.cli import cluster_checks, local_checks  # noqa: PLC0415 - imported when it is needed
+    from mainspring.cli.findings import ok  # noqa: PLC0415
     from mainspring.cli.target import speaking  # noqa: PLC0415
-    from mainspring.wiring.dotenv import read_dotenv  # noqa: PLC0415
 
-    variables = {**read_dotenv(Path(".env")), **os.environ}
-    async with speaking(url, key=api_key or variables.get("MAINSPRING_KEY")) as server:
-        return [*local_checks.versions(), *await cluster_checks.checked(server)]
+    async with speaking(url, key=api_key or _variable("MAINSPRING_KEY")) as server:
+        return [*local_checks.versions(), ok("server", server.place), *await cluster_checks.checked(server)]
+
+
+def _variable(name: str) -> str | None:
+    return os.environ.get(name) or read_dotenv(Path(".env")).get(name)
 
 
 def _print(found: Sequence["Finding"], *, as_json: bool) -> None:

@@ -1,6 +1,7 @@
 """`import`: jobs from a file of JSON lines, in batches, without ever storing a line twice."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +26,7 @@ def register(app: typer.Typer) -> None:
     )(import_)
 
 
-@with_server
+@partial(with_server, may_create=True)
 async def import_(
     server: "Server",
     show: "Printer",

@@ -1,6 +1,7 @@
 """`job add|list|show|edit|pause|resume|trigger|cancel|delete`."""
 
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -34,7 +35,7 @@ def register(app: typer.Typer) -> None:
         "mainspring job add shell.command --payload '{\"command\": \"date\"}' --schedule 'in 10s' --key once-only",
     ),
 )
-@with_server
+@partial(with_server, may_create=True)
 async def add(
     server: "Server",
     show: "Printer",

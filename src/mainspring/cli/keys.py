@@ -93,7 +93,7 @@ def list_(
     from mainspring.wiring.resources import opened  # noqa: PLC0415
 
     async def main() -> tuple[list[ApiKey], datetime]:
-        async with opened(settings) as resources:
+        async with opened(settings, may_create=False) as resources:
             return list(await resources.store.keys.list(owner)), resources.clock.now()
 
     found, now = run_loop(main())
@@ -121,7 +121,7 @@ def revoke(
         raise Invalid(f"{key_id!r} isn't the id of a key; 'mainspring key list' shows them") from None
 
     async def main() -> None:
-        async with opened(settings) as resources:
+        async with opened(settings, may_create=False) as resources:
             store = resources.store
             known = next((key for key in await store.keys.list(None) if key.id == identity), None)
             if known is None:

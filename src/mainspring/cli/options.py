@@ -64,10 +64,11 @@ def with_settings(*parts: Part) -> Callable[[Command], Command]:
     return decorate
 
 
-def with_server(command: Callable[..., Awaitable[int | None]]) -> Command:
+def with_server(command: Callable[..., Awaitable[int | None]], *, may_create: bool = False) -> Command:
     """Give a coroutine the flags that say whom to talk to, and `--json`.
 
-    It receives the server and the printer as its first arguments, and may return an exit code.
+    It receives the server and the printer as its first arguments, and may return an exit code. Only one that
+    *may_create* a store does so where --store or --data names one that isn't there, and not if it is to --check only.
     """
 
     def with_flags(**values: Any) -> None:
@@ -78,7 +79,7 @@ def with_server(command: Callable[..., Awaitable[int | None]]) -> Command:
         printer = Printer(as_json=values.pop("as_json"))
 
         async def main() -> int | None:
-            async with connected(target) as server:
+            async with connected(target, may_create=may_create and not values.get("check")) as server:
                 return await command(server, printer, **values)
 
         try:

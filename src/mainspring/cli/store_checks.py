@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 
 from mainspring.cli.cluster_checks import SKEW
 from mainspring.cli.findings import Finding, fail, ok, remarked, warn
@@ -30,9 +29,9 @@ async def checked(resources: Resources) -> Sequence[Finding]:
     ]
 
 
-def not_there(path: Path) -> Finding:
+def not_there(shown: str) -> Finding:
     """A store that nobody has made yet."""
-    return warn("store", f"{path} isn't there yet", "'mainspring serve' or 'mainspring migrate' makes it")
+    return warn("store", f"{shown} isn't there yet", "'mainspring serve' or 'mainspring migrate' makes it")
 
 
 def unusable(shown: str, error: MainspringError) -> Finding:

@@ -42,15 +42,24 @@ class Target:
 
 
 @asynccontextmanager
-async def connected(target: Target) -> AsyncIterator["Server"]:
-    """The server that is meant; Unreachable or ConfigurationError if there is none."""
+async def connected(target: Target, *, may_create: bool = False) -> AsyncIterator["Server"]:
+    """The server that is meant; Unreachable or ConfigurationError if there is none.
+
+    A store that was named is created only by a command that *may_create* one.
+    """
     if target.direct:
         if target.url is not None:
             raise ConfigurationError("--url names a server and --store or --data a store: give one of them")
         flags = {name: text for name, text in (("store", target.store), ("data", target.data)) if text is not None}
         settings = read_settings(flags=flags, environment=os.environ, dotenv=read_dotenv(Path(".env")))
-        async with on_store(settings, owner=target.owner) as server:
-            yield server
+        from mainspring.wiring.resources import opened  # noqa: PLC0415 - imported when it is needed
+
+        missing = missing_file(settings)
+        async with opened(settings, may_create=may_create) as resources:
+            if missing is not None:
+                sys.stderr.write(f"mainspring: there was no store, so a new one was made: {missing}\n")
+            async with over(resources, owner=target.owner) as server:
+                yield server
         return
     variables = {**read_dotenv(Path(".env")), **os.environ}
     url = target.url or variables.get("MAINSPRING_URL")
@@ -59,18 +68,6 @@ async def connected(target: Target) -> AsyncIterator["Server"]:
         if not url:
             # Nobody said that there is a server: find out before something waits for it.
             await server.health()
-        yield server
-
-
-@asynccontextmanager
-async def on_store(settings: Settings, *, owner: str | None = None) -> AsyncIterator["Server"]:
-    """The API over the store that the settings name, which is made if it isn't there."""
-    from mainspring.wiring.resources import opened  # noqa: PLC0415 - imported when it is needed
-
-    missing = missing_file(settings)
-    async with opened(settings) as resources, over(resources, owner=owner) as server:
-        if missing is not None:
-            sys.stderr.write(f"mainspring: there was no store, so a new one was made: {missing}\n")
         yield server
 
 

@@ -1,11 +1,13 @@
 """What the roles of one process share: the store, time, chance and the means to wake each other."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TypeVar
 
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
 from mainspring.api.measurements import Measurements
+from mainspring.errors import ConfigurationError
 from mainspring.ports.pipes import Pipe
 from mainspring.ports.sessions import Sessions
 from mainspring.ports.time import Clock, Random
@@ -17,11 +19,13 @@ from mainspring.wiring.coordination import chosen_exchange
 from mainspring.wiring.measuring import MeasuredStore
 from mainspring.wiring.patience import once_there
 from mainspring.wiring.settings import Settings
-from mainspring.wiring.stores import Store, open_exchange, open_store, patience_with
+from mainspring.wiring.stores import Store, open_exchange, open_store, patience_with, store_exists
 from mainspring.wiring.switchboard import Switchboard
 from mainspring.wiring.tracing import open_tracing, traced_store
 from mainspring.wiring.waking import Waker, WakingSessions, WakingTimetable, WakingWork
 from mainspring.worker.settings import Carrier
+
+T = TypeVar("T")
 
 
 class Resources:
@@ -63,15 +67,29 @@ class Resources:
 
 
 @asynccontextmanager
-async def opened(settings: Settings, *, service: str | None = None) -> AsyncIterator[Resources]:
-    """The same as `opened_at_once`, for whoever gives a store as much time to be there as its URL says."""
-    async with AsyncExitStack() as closing:
-        yield await once_there(
-            lambda: closing.enter_async_context(opened_at_once(settings, service=service)),
-            clock=SystemClock(),
-            random=SystemRandom(),
-            at_most=patience_with(settings.store_url),
+async def opened(
+    settings: Settings, *, service: str | None = None, may_create: bool = True
+) -> AsyncIterator[Resources]:
+    """The same as `opened_at_once`, for callers that give a store as much time to answer as its URL says.
+
+    ConfigurationError if there is no store, and none may be created.
+    """
+    if not may_create and not await store_there(settings):
+        raise ConfigurationError(
+            f"there is no store at {settings.shown_store}: check --store and --data; 'mainspring migrate' makes one"
         )
+    async with AsyncExitStack() as closing:
+        yield await _patiently(settings, lambda: closing.enter_async_context(opened_at_once(settings, service=service)))
+
+
+async def store_there(settings: Settings) -> bool:
+    """Whether there is a store; StoreUnavailable if nothing answers in the time that its URL says."""
+    return await _patiently(settings, lambda: store_exists(settings.store_url))
+
+
+async def _patiently(settings: Settings, attempt: Callable[[], Awaitable[T]]) -> T:
+    url = settings.store_url
+    return await once_there(attempt, clock=SystemClock(), random=SystemRandom(), at_most=patience_with(url))
 
 
 @asynccontextmanager

@@ -94,6 +94,8 @@ class Scheme:
 
     open: Callable[[str, Clock, Random, Herald | None], Awaitable[Store]]
     """Given the URL, and what spares the store's processes signals if the store itself carries them."""
+    exists: Callable[[str], Awaitable[bool]]
+    """Given the URL: whether a store was made there; StoreUnavailable where nobody answers."""
     exchange: Callable[[str, Random, AsyncExitStack], Awaitable[Exchange]]
     """Given the URL; the stack closes what is opened."""
     extra: str | None = None
@@ -110,6 +112,11 @@ async def _open_sqlite(url: str, clock: Clock, _random: Random, _herald: Herald 
     return await SqliteStore.open(str(path), clock=clock)
 
 
+async def _exists_as_file(url: str) -> bool:
+    path = file_of(url)
+    return path.exists() and path.stat().st_size > 0
+
+
 async def _folder_of_sqlite(url: str, _random: Random, _closing: AsyncExitStack) -> Exchange:
     return through_folder(file_of(url).parent / SIGNALS)
 
@@ -118,6 +125,13 @@ async def _open_postgresql(url: str, clock: Clock, random: Random, herald: Heral
     from mainspring.adapters.postgres.store import PostgresStore  # noqa: PLC0415
 
     return await PostgresStore.open(url, clock=clock, random=random, herald=herald)
+
+
+async def _exists_in_postgresql(url: str) -> bool:
+    from mainspring.adapters.postgres.address import address  # noqa: PLC0415
+    from mainspring.adapters.postgres.migrate import exists  # noqa: PLC0415
+
+    return await exists(address(url))
 
 
 async def _hub_of_postgresql(url: str, random: Random, closing: AsyncExitStack) -> Exchange:
@@ -137,6 +151,13 @@ async def _open_cassandra(url: str, clock: Clock, random: Random, _herald: Heral
     from mainspring.adapters.cassandra.store import CassandraStore  # noqa: PLC0415
 
     return await CassandraStore.open(url, clock=clock, random=random)
+
+
+async def _exists_in_cassandra(url: str) -> bool:
+    from mainspring.adapters.cassandra.address import address  # noqa: PLC0415
+    from mainspring.adapters.cassandra.migrate import exists  # noqa: PLC0415
+
+    return await exists(address(url))
 
 
 def _patience_with_cassandra(url: str) -> timedelta:
@@ -164,14 +185,20 @@ async def _hub_of_cassandra(url: str, random: Random, closing: AsyncExitStack) -
     return Exchange(open=open_signals)
 
 
-_POSTGRESQL = Scheme(open=_open_postgresql, exchange=_hub_of_postgresql, extra="postgresql")
+_POSTGRESQL = Scheme(
+    open=_open_postgresql, exists=_exists_in_postgresql, exchange=_hub_of_postgresql, extra="postgresql"
+)
 _CASSANDRA = Scheme(
-    open=_open_cassandra, exchange=_hub_of_cassandra, extra="cassandra", patience=_patience_with_cassandra
+    open=_open_cassandra,
+    exists=_exists_in_cassandra,
+    exchange=_hub_of_cassandra,
+    extra="cassandra",
+    patience=_patience_with_cassandra,
 )
 
 SCHEMES: Final[Mapping[str, Scheme]] = MappingProxyType(
     {
-        "sqlite": Scheme(open=_open_sqlite, exchange=_folder_of_sqlite),
+        "sqlite": Scheme(open=_open_sqlite, exists=_exists_as_file, exchange=_folder_of_sqlite),
         "postgresql": _POSTGRESQL,
         "postgres": _POSTGRESQL,
         "cassandra": _CASSANDRA,
@@ -184,6 +211,12 @@ async def open_store(url: str, *, clock: Clock, random: Random, herald: Herald |
     """Open what *url* names, or raise ConfigurationError with what to write or install instead."""
     with _adapter(url) as scheme:
         return await scheme.open(url, clock, random, herald)
+
+
+async def store_exists(url: str) -> bool:
+    """Whether a store was made where *url* says; StoreUnavailable where nobody answers."""
+    with _adapter(url) as scheme:
+        return await scheme.exists(url)
 
 
 async def open_exchange(url: str, *, random: Random, closing: AsyncExitStack) -> Exchange:

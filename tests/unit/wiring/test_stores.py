@@ -41,7 +41,7 @@ async def test_an_unknown_scheme_is_answered_with_what_was_meant() -> None:
 
 async def test_a_missing_driver_is_answered_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = AsyncMock(side_effect=ModuleNotFoundError(name="driver"))
-    scheme = Scheme(open=missing, exchange=missing, extra="missing")
+    scheme = Scheme(open=missing, exists=missing, exchange=missing, extra="missing")
     monkeypatch.setattr(stores, "SCHEMES", {"missing": scheme})
     with pytest.raises(ConfigurationError, match=r"pip install 'mainspring\[missing\]'"):
         await open_store("missing://x", clock=Mock(), random=Mock())

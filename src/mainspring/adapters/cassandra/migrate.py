@@ -46,6 +46,15 @@ async def open_driver(address: Address) -> tuple[Driver, int]:
         raise
 
 
+async def exists(address: Address) -> bool:
+    """Whether the keyspace was ever migrated."""
+    driver = await Driver.connect(address)
+    try:
+        return SETTING.name in await _found(Bridge(driver), address.keyspace, _first_node(driver))
+    finally:
+        await driver.close()
+
+
 async def migrate(driver: Driver) -> int:
     """Add what is missing and return the schema's version; a newer or foreign keyspace is refused untouched."""
     address = driver.address

@@ -53,6 +53,17 @@ async def migrate(address: Address) -> int:
         await connection.close(timeout=5)
 
 
+async def exists(address: Address) -> bool:
+    """Whether the schema was ever migrated."""
+    connection = await connect(address)
+    try:
+        with translated(address.shown):
+            migrated, _ = await connection.fetchrow(_FOUND, address.schema) or (False, 0)
+            return bool(migrated)
+    finally:
+        await connection.close(timeout=5)
+
+
 async def _check_server(connection: Connection, address: Address) -> None:
     number = int(await connection.fetchval("SHOW server_version_num"))
     if number < OLDEST_SERVER:

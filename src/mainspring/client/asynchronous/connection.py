@@ -10,6 +10,7 @@ import httpx
 
 from mainspring.client.concurrency import async_sleep
 from mainspring.client.errors import ClientError, UnexpectedAnswer, Unreachable, error_of
+from mainspring.client.reasons import reason
 from mainspring.client.retrying import TRANSIENT, Retrying, problem_of
 from mainspring.client.tracing import add_trace
 
@@ -73,7 +74,7 @@ class Connection:
             try:
                 response = await self._http.send(request)
             except httpx.TransportError as error:
-                failure: ClientError = Unreachable(self.url, _words(error), tries=tries)
+                failure: ClientError = Unreachable(self.url, reason(error, self.url), tries=tries)
             else:
                 if response.status_code < _FIRST_ERROR:
                     return self._parsed(response)
@@ -91,7 +92,7 @@ class Connection:
         try:
             response = await self._http.get(PREFIX + path)
         except httpx.TransportError as error:
-            raise Unreachable(self.url, _words(error), tries=1) from error
+            raise Unreachable(self.url, reason(error, self.url), tries=1) from error
         if response.status_code >= _FIRST_ERROR and response.status_code not in accepted:
             retry_after = response.headers.get("Retry-After")
             raise error_of(problem_of(response.status_code, response.content, retry_after), tries=1)
@@ -112,7 +113,7 @@ class Connection:
                     raise error_of(problem_of(response.status_code, await response.aread(), retry_after), tries=1)
                 yield response.aiter_lines()
         except httpx.TransportError as error:
-            raise Unreachable(self.url, _words(error), tries=1) from error
+            raise Unreachable(self.url, reason(error, self.url), tries=1) from error
 
     def _request(
         self, method: str, path: str, params: Mapping[str, str] | None, body: Any, headers: Mapping[str, str] | None
@@ -136,7 +137,3 @@ class Connection:
 def _written(body: Any) -> bytes:
     """By Python's own writer: integers of any size, and NaN is refused here and not by the server."""
     return json.dumps(body, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _words(error: httpx.TransportError) -> str:
-    return str(error) or type(error).__name__
