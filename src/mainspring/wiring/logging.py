@@ -3,7 +3,9 @@
 import logging
 import sys
 from collections.abc import MutableMapping
+from enum import Enum
 from typing import Any, TextIO
+from uuid import UUID
 
 import structlog
 from structlog.typing import Processor
@@ -27,7 +29,11 @@ def configure_logging(form: str, level: str, stream: TextIO | None = None) -> No
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_rendering(form, stream)],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                _with_plain_values,
+                *_rendering(form, stream),
+            ],
         )
     )
     root = logging.getLogger()
@@ -51,6 +57,25 @@ def _rendering(form: str, stream: TextIO) -> list[Processor]:
     if form == "console" or (form == "auto" and stream.isatty()):
         return [structlog.dev.ConsoleRenderer(colors=stream.isatty())]
     return [_time_first, structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
+
+
+def _with_plain_values(_logger: Any, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    return {name: _plain(value) for name, value in event.items()}
+
+
+def _plain(value: Any) -> Any:
+    """What one would write: not how Python shows members of an enumeration and ids, alone or in a collection."""
+    match value:
+        case Enum():
+            return value.value
+        case UUID():
+            return str(value)
+        case dict():
+            return {_plain(key): _plain(each) for key, each in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_plain(each) for each in value]
+        case _:
+            return value
 
 
 def _time_first(_logger: Any, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -34,6 +34,8 @@ class Process:
     def __init__(self) -> None:
         self.stop = asyncio.Event()
         self.hurry = asyncio.Event()
+        self.waits: Sequence[Callable[[], str | None]] = ()
+        """What each role would wait for if it were to stop now, in words; None for nothing."""
         self._failed = False
         self._signals: list[int] = []
 
@@ -42,14 +44,20 @@ class Process:
         self._signals.append(number)
         match len(self._signals):
             case 1:
-                log.info("process.stopping", signal=signal.Signals(number).name)
+                log.info("process.stopping", signal=signal.Signals(number).name, text=self._prospect(number))
                 self.stop.set()
             case 2:
-                log.warning("process.hurrying", signal=signal.Signals(number).name)
+                text = f"ending now, in {HURRY:g} s at most; a third time ends it at once, and hands nothing back"
+                log.warning("process.hurrying", signal=signal.Signals(number).name, text=text)
                 self.stop.set()
                 self.hurry.set()
             case _:
                 os._exit(_KILLED_BY + number)
+
+    def _prospect(self, number: int) -> str:
+        waits = [wait for each in self.waits if (wait := each()) is not None]
+        again = "Ctrl-C again" if number == signal.SIGINT else "a second signal"
+        return f"waiting {', '.join(waits)}; {again} ends it now" if waits else "nothing is executing"
 
     async def run(self, roles: Sequence[Role]) -> int:
         """Run *roles* to their end and return the exit code: 0 if nothing went wrong, 1 if a role failed."""

@@ -62,6 +62,8 @@ class Resources:
         """Takes whatever a role opens and must be closed before the store."""
         self.readiness: list[Callable[[], bool]] = []
         """What each role says about whether it is up."""
+        self.waits: list[Callable[[], str | None]] = []
+        """What each role would wait for if it were to stop now, in words; None for nothing."""
         self.pipes: list[Callable[[], Pipe]] = []
         """What is known of each use of a server beside the store, where somebody keeps an eye on it."""
 

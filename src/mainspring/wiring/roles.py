@@ -122,6 +122,12 @@ async def worker_role(resources: Resources, applications: Sequence[Application] 
 
     resources.readiness.append(worker.opened.is_set)
 
+    def wait() -> str | None:
+        count, drain = worker.executing, settings.drain.total_seconds()
+        return f"up to {drain:g} s for {count} execution{'' if count == 1 else 's'}" if count else None
+
+    resources.waits.append(wait)
+
     async def run(stop: asyncio.Event, hurry: asyncio.Event) -> None:
         if await worker.run(stop, hurry) is Ended.SLOTS_LOST:
             raise RuntimeError("too many handlers hang in threads that nothing can end; start the worker again")

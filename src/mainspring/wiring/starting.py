@@ -33,11 +33,26 @@ async def run_once_there(
     """
     if settings.unserved:
         log.warning("settings.not_served", variables=list(settings.unserved))
+    code = await _run(process, settings, begin, service=service, apologise=apologise)
+    log.info("process.stopped", exit_code=code)
+    return code
+
+
+async def _run(
+    process: Process,
+    settings: Settings,
+    begin: Callable[[Resources], Awaitable[Sequence[Role]]],
+    *,
+    service: str,
+    apologise: Apologise | None,
+) -> int:
     async with AsyncExitStack() as closing:
 
         async def attempt() -> Sequence[Role]:
             async with AsyncExitStack() as opening:
-                roles = await begin(await opening.enter_async_context(opened_at_once(settings, service=service)))
+                resources = await opening.enter_async_context(opened_at_once(settings, service=service))
+                roles = await begin(resources)
+                process.waits = resources.waits
                 closing.push_async_exit(opening.pop_all())
                 return roles
 

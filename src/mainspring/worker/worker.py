@@ -41,15 +41,21 @@ class Worker:
         self._registry = registry
         self._notebook = Notebook(ports.journal)
         self._refused: Sequence[Refused] = ()
+        self._shift: _Shift | None = None
         self.opened = asyncio.Event()
         """Set once the first session is open: from then on the store knows the handlers."""
+
+    @property
+    def executing(self) -> int:
+        """How many runs execute at this moment."""
+        return 0 if self._shift is None else self._shift.executing
 
     async def run(self, stop: asyncio.Event, hurry: asyncio.Event) -> Ended:
         """Work until *stop* is set or too many slots are lost, then drain; *hurry* ends the draining at once."""
         session = await unless(stop, self._begin())
         if session is None:
             return Ended.ASKED
-        shift = _Shift(self._ports, self._settings, self._registry, self._notebook, self._open)
+        shift = self._shift = _Shift(self._ports, self._settings, self._registry, self._notebook, self._open)
         shift.inherit(self._refused)
         return await shift.run(session, stop, hurry)
 
@@ -109,6 +115,11 @@ class _Shift:
         self._services: list[asyncio.Task[None]] = []
         self._ending = asyncio.Event()
         self._defect: BaseException | None = None
+
+    @property
+    def executing(self) -> int:
+        """How many runs execute at this moment."""
+        return len(self._executor.executing)
 
     def inherit(self, refused: Sequence[Refused]) -> None:
         """Take over what the store didn't take from the predecessor."""

@@ -107,9 +107,12 @@ async def test_a_job_that_ends_within_the_drain_counts(tmp_path: Path) -> None:
         job = await post(running, handler="slow.gated", payload=str(gate))
         await running.line("slow.began")
         running.terminate()
+        text = "waiting up to 30 s for 1 execution; a second signal ends it now"
+        await running.line("process.stopping", signal="SIGTERM", text=text)
         await running.line("drain.began")
         await asyncio.to_thread(gate.write_text, "open")
         assert await running.ended() == 0
+        await running.line("process.stopped", exit_code=0)
     run = await found(embedded(tmp_path), job)
     assert (run.state, run.result) == (State.SUCCEEDED, b'"through the gate"')
 
@@ -124,7 +127,9 @@ async def test_a_second_signal_ends_the_drain_at_once(tmp_path: Path) -> None:
         running.terminate()
         await running.line("drain.began")
         running.terminate()
+        await running.line("process.hurrying", signal="SIGTERM")
         assert await running.ended() == 128 + 15
+        await running.line("process.stopped", exit_code=128 + 15)
     run = await found(embedded(tmp_path), job)
     assert (run.state, run.attempt) == (State.WAITING, 0)
 

@@ -2,10 +2,13 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from enum import Enum
+from uuid import UUID
 
 import pytest
 import structlog
 
+from mainspring.wiring.duties import Duty
 from mainspring.wiring.logging import configure_logging
 
 
@@ -44,6 +47,24 @@ def test_on_a_console_lines_are_for_people() -> None:
     assert "session.buried" in text
     assert "worker=w-3" in text
     assert "ValueError: invalid literal" in text
+
+
+class Word(Enum):
+    """What the field of a line may be."""
+
+    API = "api"
+
+
+@pytest.mark.parametrize("form", ["console", "json"])
+def test_members_of_enumerations_and_ids_are_written_as_their_values(form: str) -> None:
+    stream = io.StringIO()
+    configure_logging(form, "info", stream)
+    fields = {"roles": [Word.API, *Duty], "role": Word.API, "by": {Word.API: (UUID(int=7),)}, "run": UUID(int=7)}
+    structlog.get_logger("mainspring.test").info("process.started", **fields)
+    [line] = stream.getvalue().splitlines()
+    for shown in ("'api', 'scheduler'", str(UUID(int=7)), "role"):
+        assert shown in line.replace('"', "'")
+    assert not any(raw in line for raw in ("<", "UUID(", "Word.", "Duty."))
 
 
 def test_lines_below_the_level_are_left_out() -> None:

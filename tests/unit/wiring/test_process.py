@@ -3,6 +3,7 @@ import os
 import signal
 
 import pytest
+import structlog
 
 from mainspring.wiring import process as process_module
 from mainspring.wiring.loops import run_loop
@@ -60,6 +61,29 @@ async def test_a_second_signal_makes_roles_hurry() -> None:
     assert not running.done()
     process.signalled(signal.SIGINT)
     assert await running == 128 + signal.SIGINT
+
+
+@pytest.mark.parametrize(
+    ("number", "waits", "text"),
+    [
+        (
+            signal.SIGINT,
+            ["up to 30 s for 3 executions"],
+            "waiting up to 30 s for 3 executions; Ctrl-C again ends it now",
+        ),
+        (signal.SIGTERM, ["up to 30 s for 3 executions"], "a second signal ends it now"),
+        (signal.SIGINT, [None], "nothing is executing"),
+        (signal.SIGINT, [], "nothing is executing"),
+    ],
+)
+async def test_the_first_signal_says_what_is_waited_for(number: int, waits: list[str | None], text: str) -> None:
+    process = Process()
+    process.waits = [lambda wait=wait: wait for wait in waits]  # type: ignore[misc]
+    with structlog.testing.capture_logs() as lines:
+        process.signalled(number)
+    [line] = lines
+    assert (line["event"], line["signal"]) == ("process.stopping", signal.Signals(number).name)
+    assert text in line["text"]
 
 
 async def test_a_role_that_does_not_hurry_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
