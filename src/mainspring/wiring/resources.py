@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
+from mainspring.adapters.private_files import narrow_folder
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
 from mainspring.api.measurements import Measurements
@@ -19,7 +20,7 @@ from mainspring.wiring.coordination import chosen_exchange
 from mainspring.wiring.measuring import MeasuredStore
 from mainspring.wiring.patience import once_there
 from mainspring.wiring.settings import Settings
-from mainspring.wiring.stores import Store, open_exchange, open_store, patience_with, store_exists
+from mainspring.wiring.stores import SIGNALS, Store, open_exchange, open_store, patience_with, store_exists
 from mainspring.wiring.switchboard import Switchboard
 from mainspring.wiring.tracing import open_tracing, traced_store
 from mainspring.wiring.waking import Waker, WakingSessions, WakingTimetable, WakingWork
@@ -100,6 +101,7 @@ async def opened_at_once(settings: Settings, *, service: str | None = None) -> A
 
     Only a *service*, which goes on for long, is traced if the settings say so; the name is for those who look.
     """
+    narrow_folder(settings.data, _is_ours)
     async with AsyncExitStack() as closing:
         tracing = await open_tracing(service, closing) if settings.tracing and service is not None else UNTRACED
         clock, random = SystemClock(), SystemRandom()
@@ -132,3 +134,8 @@ async def opened_at_once(settings: Settings, *, service: str | None = None) -> A
             closing=closing,
             carrier=carrier,
         )
+
+
+def _is_ours(name: str) -> bool:
+    """Whether something in a data folder can only be Mainspring's."""
+    return name in ("journal", SIGNALS) or name.startswith("mainspring.db")

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
+from mainspring.adapters.private_files import make_folder, narrow_file
 from mainspring.errors import ConfigurationError
 from mainspring.ports.audit import Audit
 from mainspring.ports.blobs import Blobs
@@ -109,6 +110,8 @@ async def _open_sqlite(url: str, clock: Clock, _random: Random, _herald: Herald 
 
     path = file_of(url)
     _make_folder(path.parent)
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        narrow_file(path.with_name(path.name + suffix))
     return await SqliteStore.open(str(path), clock=clock)
 
 
@@ -265,7 +268,7 @@ def shared_folder(url: str) -> Path | None:
 
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise ConfigurationError(
             f"the folder {folder} can't be made ({error.strerror}); choose another with --data"

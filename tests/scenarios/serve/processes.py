@@ -91,10 +91,14 @@ class Running:
 
 @asynccontextmanager
 async def mainspring(
-    place: Place, *arguments: str, program: str = PLAIN, variables: Mapping[str, str] | None = None
+    place: Place,
+    *arguments: str,
+    program: str = PLAIN,
+    variables: Mapping[str, str] | None = None,
+    data: Path | None = None,
 ) -> AsyncIterator[Running]:
     """Start a command in a folder, with `data` in it; it is killed if the test leaves it running."""
-    where = ("--store", place.store, "--data", str(place.folder / "data"), "--log-format", "json")
+    where = ("--store", place.store, "--data", str(data or place.folder / "data"), "--log-format", "json")
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", program, *arguments, *where),
         cwd=place.folder,

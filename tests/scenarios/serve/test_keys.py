@@ -72,6 +72,7 @@ def test_a_revoked_key_is_listed_as_such(command: Command) -> None:
 def test_mistakes_are_explained(
     command: Command, arguments: tuple[str, ...], error: type[Exception], message: str
 ) -> None:
+    created(command)
     result = command("key", *arguments)
     assert isinstance(result.exception, error)
     assert message in str(result.exception)

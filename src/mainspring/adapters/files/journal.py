@@ -18,11 +18,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mainspring.adapters.files import notes as codec
+from mainspring.adapters.private_files import make_folder, mode_in, narrow_folder
 from mainspring.errors import ConfigurationError, StoreFull, StoreReadOnly
 from mainspring.ports.journal import Note
 
 _MAGIC = b"mainspring journal 1\n"
 _RECORD = struct.Struct("<II")
+_SUFFIXES = (".journal", ".lock", ".new")
 _MAX_NAME = 120
 _STEP = 1024 * 1024
 """The file grows by this much at a time, of which the disk is asked for every byte: writing to memory that has no
@@ -36,9 +38,10 @@ class FileJournal:
         stem = file_stem(name)
         self._path = folder / f"{stem}.journal"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
+            narrow_folder(folder, lambda name: name.endswith(_SUFFIXES))
             # The lock has a file of its own, because rewriting replaces the journal's.
-            self._lock = os.open(folder / f"{stem}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            self._lock = os.open(folder / f"{stem}.lock", os.O_RDWR | os.O_CREAT, mode_in(folder))
         except OSError as error:
             raise ConfigurationError(f"the journal folder {folder} can't be used: {error.strerror}") from error
         try:
@@ -116,7 +119,7 @@ def file_stem(name: str) -> str:
 
 def _open(path: Path, flags: int = 0) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o600)
+        return os.open(path, os.O_RDWR | os.O_CREAT | flags, mode_in(path.parent))
     except OSError as error:
         raise StoreReadOnly(f"the journal {path} can't be opened: {error.strerror}") from error
 

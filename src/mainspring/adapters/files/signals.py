@@ -18,6 +18,7 @@ from pathlib import Path
 from mainspring.adapters.alarm import fine_alarm
 from mainspring.adapters.files.household import Household
 from mainspring.adapters.inbox import Inbox
+from mainspring.adapters.private_files import make_folder, mode_in, narrow_folder
 from mainspring.errors import ConfigurationError
 
 SUFFIX = ".sock"
@@ -36,7 +37,8 @@ class FileSignals:
     """One subscriber. Any thread may notify; the loop that opened it waits. Survives every death but its own."""
 
     def __init__(self, folder: Path, household: Household) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(folder)
+        narrow_folder(folder, lambda name: name.endswith(SUFFIX))
         self._folder = folder
         self._household = household
         self._inbox = Inbox(fine_alarm)
@@ -57,6 +59,8 @@ class FileSignals:
         if not listening:
             return signals
         try:
+            with contextlib.suppress(OSError):  # Linux alone has a mode for sockets before they are bound
+                os.fchmod(signals._receiver.fileno(), mode_in(folder))
             signals._receiver.bind(signals._address(signals._name))
         except OSError as error:
             await signals.close()

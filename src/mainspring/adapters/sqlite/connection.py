@@ -3,11 +3,12 @@
 import random
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
 
+from mainspring.adapters.private_files import create_file
 from mainspring.errors import (
     ConfigurationError,
     StoreCorrupt,
@@ -37,6 +38,9 @@ def connect(path: str) -> apsw.Connection:
     """A connection for reading and writing; the folder must exist."""
     if path != MEMORY and not Path(path).parent.is_dir():
         raise ConfigurationError(f"the folder {Path(path).parent} doesn't exist: create it, or choose another --data")
+    with suppress(OSError):  # SQLite says it better
+        if path != MEMORY:
+            create_file(Path(path))  # the log and its index get the mode of the file
     with translated(path):
         connection = apsw.Connection(path, statementcachesize=200)
         connection.set_busy_handler(_Patience())
