@@ -9,9 +9,11 @@ from benchmarks.goals import EMBEDDED, at_least, below
 from benchmarks.hits import Hit
 from benchmarks.measures import takeover
 from benchmarks.measures.kill import Death, back, judge
-from benchmarks.report import text
+from benchmarks.report import RAW, UNPUBLISHED, text, write
 from benchmarks.runner import order, run
 from benchmarks.stage import QUICK
+
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 
 
 def hits(*numbers: int) -> list[Hit]:
@@ -155,6 +157,27 @@ def test_the_page_says_what_stands_behind_the_figures(tmp_path: Path) -> None:
     assert "| throughput (jobs/s) | ≥ 10,000 reached | 12,000 | 2,400 · 5\N{MULTIPLICATION SIGN} |" in written
     assert "- `throughput`: No-op jobs per second" in written
     assert "- Loses: the job in hand" in written
+
+
+def test_rates_of_additions_are_neither_on_the_page_nor_in_its_pictures_nor_in_its_raw_lines(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"machine": {}}\n')
+    for name in ("throughput", "bulk_add", "bulk_add.stored", "single_add.concurrent", "backlog.load"):
+        append(path, record(name, 1_234, contender="mainspring"))
+
+    written = write(path, tmp_path / "page" / "benchmarks.md")
+
+    assert "| throughput (jobs/s) |" in written[0].read_text()
+    assert [line.figure.name for line in load(tmp_path / "page" / RAW)] == ["throughput"]
+    for file in written:
+        assert not [name for name in UNPUBLISHED if name in file.read_text()]
+        assert "Jobs added per second" not in file.read_text()
+
+
+@pytest.mark.parametrize("raw", sorted(REFERENCE.rglob("*.jsonl")), ids=lambda raw: raw.parent.name)
+def test_a_published_page_follows_from_its_raw_lines(raw: Path, tmp_path: Path) -> None:
+    for written in write(raw, tmp_path / "benchmarks.md"):
+        assert written.read_text() == (raw.parent / written.name).read_text(), written.name
 
 
 def test_a_figure_of_a_smaller_size_says_so_and_is_not_compared(tmp_path: Path) -> None:
