@@ -34,6 +34,16 @@ run: $(VENV)/.package ## Start everything with sample jobs on http://127.0.0.1:8
 test: $(VENV)/.bench ## Run the whole suite into TEST_RESULTS.md (ARGS=…)
 	@$(BIN)/pytest --results TEST_RESULTS.md $(ARGS)
 
+.PHONY: test-all
+test-all: $(VENV)/.bench servers ## Install the servers that tests need and run the whole suite; a test that lacks one fails
+	@CI=true $(BIN)/pytest --results TEST_RESULTS.md $(ARGS)
+
+.PHONY: servers
+servers: ## Install what only tests need and this machine lacks: Chromium and npm, Cassandra, Prometheus
+	@scripts/install_browser.sh
+	@scripts/install_cassandra.sh
+	@scripts/install_prometheus.sh
+
 .PHONY: check
 check: check-format check-lint check-types check-imports check-lock check-docs ## Check format, lint, types, imports, lock files and docs
 

@@ -13,6 +13,7 @@ from benchmarks.figures import load
 from benchmarks.hosts import Hosts
 from benchmarks.measures import backlog
 from benchmarks.stage import QUICK, Stage, contender, names
+from tests.missing import do_without
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,7 +34,7 @@ def present(request: pytest.FixtureRequest) -> str:
     """The name of a contender that can take part here."""
     name: str = request.param
     if reason := contender(name).unavailable():
-        pytest.skip(reason)
+        do_without(reason)
     return name
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from mainspring.adapters.sqlite.store import SqliteStore
 from tests.integration.sqlite.support import RealClock
-from tests.missing import do_without
+from tests.missing import do_without_rights
 
 
 @pytest.fixture
@@ -24,10 +24,10 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 
     def mount(options: str) -> Path:
         asked = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], check=False, capture_output=True, text=True
+            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], check=False, capture_output=True
         )
         if asked.returncode != 0:
-            do_without(f"mounting a small file system needs more rights than this user has: {asked.stderr}")
+            do_without_rights("mounting a small file system")
         return folder
 
     yield mount
