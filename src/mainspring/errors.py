@@ -4,7 +4,8 @@
     ├── ConfigurationError        the program can't start like this; the message says what to change
     ├── Invalid                   the request is wrong and will stay wrong
     │   ├── InvalidSchedule       … with the offending part of the schedule and its position
-    │   └── UnknownHandler        no worker ever registered that handler
+    │   ├── UnknownHandler        no worker ever registered that handler
+    │   └── HandlerOff            it is built in, but the settings of every live worker switch it off
     ├── Forbidden                 the caller's key doesn't allow it
     ├── NotFound                  no such job, run, lock or key (or it belongs to somebody else)
     ├── Conflict                  the request is right, but the world has moved
@@ -59,6 +60,13 @@ class UnknownHandler(Invalid):
             field="handler",
         )
         self.handler = handler
+
+
+class HandlerOff(Invalid):
+    """The handler is built in, but the settings of every live worker switch it off."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, field="handler")
 
 
 class Forbidden(MainspringError):

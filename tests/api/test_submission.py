@@ -16,15 +16,17 @@ from mainspring.adapters.system.clock import SystemClock
 from mainspring.api.caller import labelled
 from mainspring.api.composing import compose, with_blob
 from mainspring.api.document import Document, Raw, read_object, write_json
+from mainspring.api.lanes import Lanes
 from mainspring.api.quota import Quota
 from mainspring.api.rendering import stored_text
 from mainspring.api.representation import shown_job
+from mainspring.api.requests import InvalidFields
 from mainspring.api.stored import stored_record
 from mainspring.api.submission import MAX_INLINE, Submission, Submissions
 from mainspring.domain.ids import BlobId, Lane, RunId, moment_of
 from mainspring.domain.job import CatchUp, Misfire, NewJob, Overlap, Terms
 from mainspring.domain.run import NewRun
-from mainspring.errors import Invalid, InvalidSchedule, KeyConflict, UnknownHandler
+from mainspring.errors import HandlerOff, Invalid, InvalidSchedule, KeyConflict, UnknownHandler
 from mainspring.ports.work import Added, Addition, Note
 
 NOW = datetime(2030, 1, 1, 12, 0, tzinfo=UTC)
@@ -170,7 +172,7 @@ def submissions(store: AsyncMock) -> Submissions:
         clock=SystemClock(),
         random=SystemRandom(),
         quota=Quota(0, store, SystemClock()),
-        builtin={"test.echo": Lane("default")},
+        lanes=Lanes(store, SystemClock(), builtin={"test.echo": Lane("default")}),
     )
 
 
@@ -222,6 +224,62 @@ async def test_a_handler_that_came_a_moment_ago_is_known(submissions: Submission
         await submissions.submit(submission(handler="new"), ANYBODY)
     store.handlers.return_value = {"new": Lane("default")}
     assert (await submissions.submit(submission(handler="new"), ANYBODY)).created
+
+
+class TestHandlersThatSettingsSwitchOff:
+    """What the store says of workers decides, and what a process believed a moment ago never refuses anything."""
+
+    @pytest.fixture
+    def submissions(self, store: AsyncMock) -> Submissions:
+        clock = SystemClock()
+        lanes = Lanes(
+            store,
+            clock,
+            builtin=dict.fromkeys(("test.echo", "shell.script"), Lane("default")),
+            switchable={"shell.script": "it is off"},
+            sessions=store,
+        )
+        return Submissions(
+            work=store,
+            views=store,
+            blobs=store,
+            clock=clock,
+            random=SystemRandom(),
+            quota=Quota(0, store, clock),
+            lanes=lanes,
+        )
+
+    async def test_one_that_every_live_worker_has_off_is_refused(
+        self, submissions: Submissions, store: AsyncMock
+    ) -> None:
+        store.live.return_value = [object()]
+        with pytest.raises(HandlerOff, match="it is off"):
+            await submissions.submit(submission(handler="shell.script"), ANYBODY)
+        with pytest.raises(InvalidFields) as refused:
+            await submissions.submit_all([Document({"handler": "shell.script"}, None)], None, ANYBODY)
+        assert refused.value.faults == {"jobs.0.handler": "it is off"}
+        assert (await submissions.submit(submission(handler="test.echo"), ANYBODY)).created
+        assert (
+            await submissions.submit(submission(handler="shell.script", allow_unknown_handler=True), ANYBODY)
+        ).created
+
+    async def test_without_workers_it_is_accepted(self, submissions: Submissions, store: AsyncMock) -> None:
+        store.live.return_value = []
+        assert (await submissions.submit(submission(handler="shell.script"), ANYBODY)).created
+
+    async def test_one_that_an_absent_worker_had_is_accepted(self, submissions: Submissions, store: AsyncMock) -> None:
+        store.live.return_value = [object()]
+        store.handlers.return_value = {"shell.script": Lane("default")}
+        assert (await submissions.submit(submission(handler="shell.script"), ANYBODY)).created
+
+    async def test_one_that_a_worker_has_since_a_moment_is_accepted(
+        self, submissions: Submissions, store: AsyncMock
+    ) -> None:
+        store.live.return_value = [object()]
+        with pytest.raises(HandlerOff):
+            await submissions.submit(submission(handler="shell.script"), ANYBODY)
+        store.handlers.return_value = {"shell.script": Lane("default")}
+        assert (await submissions.submit(submission(handler="shell.script"), ANYBODY)).created
 
 
 async def test_a_key_that_stands_for_another_body_is_a_conflict(submissions: Submissions, store: AsyncMock) -> None:

@@ -93,5 +93,5 @@ async def test_what_makes_no_sense_is_refused(api: Api, query: dict[str, str | i
 async def test_handlers_are_those_built_in_and_those_that_a_worker_has_had(api: Api, store: SqliteStore) -> None:
     await store.sessions.open(a_session("worker-7", handlers={"mine.own": "special"}))
     handlers = {each["name"]: each for each in (await api.get("/api/v1/handlers"))["items"]}
-    assert handlers["test.echo"] == {"name": "test.echo", "lane": "default", "builtin": True}
-    assert handlers["mine.own"] == {"name": "mine.own", "lane": "special", "builtin": False}
+    assert handlers["test.echo"] == {"name": "test.echo", "lane": "default", "builtin": True, "registered": False}
+    assert handlers["mine.own"] == {"name": "mine.own", "lane": "special", "builtin": False, "registered": True}

@@ -4,7 +4,7 @@ from typing import Any
 
 from playwright.async_api import Locator, Page, expect
 
-from mainspring.domain.outcome import Failed, Succeeded
+from mainspring.domain.outcome import Failed, HandedBack, Succeeded
 from mainspring.ports.sessions import News
 from tests.browser.site import Site
 from tests.browser.window import Dashboard
@@ -206,6 +206,10 @@ async def test_why_it_isn_t_running_is_answered_gate_by_gate(site: Site, dashboa
     await why(dashboard, unserved, "None of 1 live worker serves the lane gpu.")
     unknown = await site.add("unknown", handler="ml.train", allow_unknown_handler=True)
     await why(dashboard, unknown, "No worker has ever had the handler ml.train.")
+    off = await site.add("off", handler="shell.script")
+    await why(dashboard, off, "No worker may run the built-in handler shell.script.")
+    await site.execute(HandedBack(delay=timedelta(hours=1), reason="shell handlers are off on this worker"))
+    await why(dashboard, waiting, "A worker handed it back: shell handlers are off on this worker.")
     paused = await site.add("paused", schedule="@daily")
     await site.ask("POST", f"jobs/{paused['id']}/pause")
     await why(dashboard, paused, "The job is paused: nothing fires.")

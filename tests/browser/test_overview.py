@@ -3,7 +3,7 @@ from datetime import timedelta
 
 from playwright.async_api import Locator, Page, expect
 
-from mainspring.domain.outcome import Failed, Succeeded
+from mainspring.domain.outcome import Failed, HandedBack, Succeeded
 from tests.browser.site import Site
 from tests.browser.window import Dashboard
 
@@ -39,6 +39,18 @@ async def test_figures_charts_workers_and_what_comes_next_are_shown(site: Site, 
     await expect(page.get_by_role("region", name="Needs attention")).to_contain_text(reason)
     await expect(page.get_by_role("img", name=re.compile("due and hadn't begun: lately 1, at most 1"))).to_be_visible()
     await expect(page.get_by_role("region", name="Latest executions")).to_contain_text("second")
+
+
+async def test_what_workers_hand_back_again_and_again_needs_attention(site: Site, dashboard: Dashboard) -> None:
+    site.clock.shift = -timedelta(minutes=2)
+    await site.add("bounced")
+    site.clock.shift = timedelta(0)
+    await site.scheduler()
+    await site.execute(HandedBack(delay=timedelta(hours=1), reason="shell handlers are off on this worker"))
+    page = await dashboard.open()
+    attention = page.get_by_role("region", name="Needs attention")
+    await expect(attention).to_contain_text("1 execution overdue, up to 2 min")
+    await expect(attention).to_contain_text("A worker handed it back: shell handlers are off on this worker.")
 
 
 async def test_there_is_something_to_see_before_all_scripts_have_come(dashboard: Dashboard) -> None:

@@ -14,8 +14,11 @@ def handlers_router(ports: ApiPorts) -> APIRouter:
 
     @router.get("", **operation("List the handlers that are built in or that a worker has had", HandlerList))
     async def list_handlers() -> Response:
-        known = {**ports.builtin, **await ports.views.handlers()}
-        items = [{"name": name, "lane": lane, "builtin": name in ports.builtin} for name, lane in sorted(known.items())]
+        registered = await ports.views.handlers()
+        items = [
+            {"name": name, "lane": lane, "builtin": name in ports.builtin, "registered": name in registered}
+            for name, lane in sorted({**ports.builtin, **registered}.items())
+        ]
         return answer({"items": items, "next": None})
 
     return router

@@ -40,7 +40,9 @@ class ApiPorts:
     checkup: Checkup | None = None
     """What the store says about its own health, if it has anything to say."""
     builtin: Mapping[str, Lane] = field(default_factory=dict)
-    """Handlers that every worker has, known before the first worker came."""
+    """Handlers that come with every worker, known before the first worker came."""
+    switchable: Mapping[str, str] = field(default_factory=dict)
+    """Those of them that a worker's settings may switch off, each with what is said where every live worker does."""
     measurements: Measurements = field(default_factory=Measurements)
     """What this process measures about itself, in all its roles."""
     tracing: Tracing = UNTRACED

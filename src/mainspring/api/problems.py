@@ -16,6 +16,7 @@ from mainspring.api.requests import NOT_PRINTABLE, InvalidFields
 from mainspring.errors import (
     Conflict,
     Forbidden,
+    HandlerOff,
     Invalid,
     InvalidSchedule,
     KeyConflict,
@@ -32,6 +33,7 @@ from mainspring.errors import (
 _TABLE: tuple[tuple[type[MainspringError], int, str, str], ...] = (
     (InvalidSchedule, 422, "invalid_schedule", "The schedule isn't valid"),
     (UnknownHandler, 422, "unknown_handler", "The handler is unknown"),
+    (HandlerOff, 422, "handler_off", "The handler is switched off"),
     (Invalid, 422, "invalid", "The request isn't valid"),
     (Forbidden, 403, "missing_scope", "The key doesn't allow that"),
     (QuotaExceeded, 429, "quota_exceeded", "The quota is used up"),

@@ -28,6 +28,7 @@ class Services:
         """All of them on *ports*; one owner has at most *quota* runs that wait or run, or any number with 0."""
         work, timetable, views, blobs = ports.work, ports.timetable, ports.views, ports.blobs
         clock, random, tracing = ports.clock, ports.random, ports.tracing
+        lanes = Lanes(views, clock, builtin=ports.builtin, switchable=ports.switchable, sessions=ports.sessions)
         limit = Quota(quota, views, clock)
         return cls(
             ports=ports,
@@ -38,15 +39,13 @@ class Services:
                 clock=clock,
                 random=random,
                 quota=limit,
-                builtin=ports.builtin,
+                lanes=lanes,
                 tracing=tracing,
             ),
             steering=Steering(
                 work=work, timetable=timetable, views=views, clock=clock, random=random, quota=limit, tracing=tracing
             ),
-            editing=Editing(
-                work=work, timetable=timetable, views=views, blobs=blobs, lanes=Lanes(views, clock, ports.builtin)
-            ),
+            editing=Editing(work=work, timetable=timetable, views=views, blobs=blobs, lanes=lanes),
             retrying=Retrying(work=work, views=views, clock=clock, random=random, quota=limit, tracing=tracing),
             trail=Trail(ports.audit),
         )

@@ -144,7 +144,7 @@ class Submissions:
         clock: Clock,
         random: Random,
         quota: Quota,
-        builtin: Mapping[str, Lane],
+        lanes: Lanes,
         tracing: Tracing = UNTRACED,
     ) -> None:
         self._work = work
@@ -154,7 +154,7 @@ class Submissions:
         self._random = random
         self._quota = quota
         self._tracing = tracing
-        self._lanes = Lanes(views, clock, builtin)
+        self._lanes = lanes
         self._adding = Coalescer[_Adding, Added](self._add)
         self._reading_much = asyncio.Lock()
 

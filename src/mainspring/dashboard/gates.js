@@ -71,6 +71,11 @@ function pauseGate(job) {
  */
 function dueGate(execution, now) {
   const wait = Date.parse(execution.scheduled_at) - now;
+  if (execution.reason && wait > 0) {
+    const text = `A worker handed it back: ${execution.reason}.`;
+    const advice = `It is offered again in ${roughly(wait)}, until a worker takes it; no attempt is charged.`;
+    return { name: "Handed back", state: "wait", text, advice };
+  }
   if (execution.attempt > 0 && wait > 0) {
     const text = `Attempt ${execution.attempt} failed; the next begins in ${roughly(wait)}.`;
     return { name: "Backoff", state: "wait", text, advice: "It waits longer after each failure." };
@@ -143,11 +148,19 @@ function overlapGate(job) {
  * @param {Situation} situation
  * @returns {Gate}
  */
-function handlerGate({ job, handlers }) {
+function handlerGate({ job, handlers, workers }) {
   const name = "Handler";
   if (handlers === null) return { name, state: "unknown", text: "Which handlers there are isn't known." };
-  if (handlers.some((handler) => handler.name === job.handler)) {
-    return { name, state: "pass", text: `A worker has had the handler ${job.handler}.` };
+  const found = handlers.find((handler) => handler.name === job.handler);
+  if (found?.registered) return { name, state: "pass", text: `A worker has had the handler ${job.handler}.` };
+  if (found?.builtin) {
+    if (!workers?.length) return { name, state: "pass", text: `The handler ${job.handler} is built in.` };
+    return {
+      name,
+      state: "block",
+      text: `No worker may run the built-in handler ${job.handler}.`,
+      advice: "A worker's settings switch it on: MAINSPRING_ALLOW_SHELL=1 for the shell's handlers.",
+    };
   }
   const advice = "Start a worker that imports it: mainspring worker --app module:app";
   return { name, state: "block", text: `No worker has ever had the handler ${job.handler}.`, advice };

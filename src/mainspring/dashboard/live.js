@@ -3,7 +3,7 @@
  *
  * However many events come, listeners hear of them at most a few times a second, and not at all while nobody looks.
  *
- * @import { Changes, Health, Metrics, Worker } from "./types.js"
+ * @import { Changes, Handler, Health, Metrics, Worker } from "./types.js"
  */
 
 import { Problem, get } from "./api.js";
@@ -24,6 +24,7 @@ export const state = {
   silence: "",
   /** @type {Metrics | null} */ metrics: null,
   /** @type {Worker[] | null} */ workers: null,
+  /** As they were known when a worker last came or went. @type {Handler[] | null} */ handlers: null,
   /** @type {State} */ connection: "connecting",
   /** When the connection was lost. */
   lostAt: 0,
@@ -37,6 +38,8 @@ const figureListeners = new Set();
 /** @type {Set<() => void>} */
 const returnListeners = new Set();
 
+/** The sessions of the workers that the handlers were asked for with. @type {string | null} */
+let served = null;
 let pending = nothing();
 let reading = false;
 /** @type {ReturnType<typeof setTimeout> | null} */
@@ -123,6 +126,11 @@ async function readNumbers() {
     state.metrics = metrics;
     state.workers = workers.items;
     remember(metrics);
+    const sessions = workers.items.map((/** @type {Worker} */ { session }) => session).join();
+    if (sessions !== served) {
+      state.handlers = (await get("handlers")).items;
+      served = sessions;
+    }
   } catch {
     // What was known last is shown; why there is no news, the health says.
   }

@@ -1,7 +1,7 @@
 /**
  * What is stuck, and why: found in what the API tells, most serious first.
  *
- * @import { Execution, Handler, Job, Pipe } from "./types.js"
+ * @import { Execution, Job, Pipe } from "./types.js"
  */
 
 import { get } from "./api.js";
@@ -17,7 +17,7 @@ const SILENT_MS = 12_000;
 /** The most that is looked at. */
 export const MOST_LOOKED_AT = 100;
 
-/** @typedef {{count: number, oldest: Execution, job: Job | null, handlers: Handler[]}} Stuck */
+/** @typedef {{count: number, oldest: Execution, job: Job | null}} Stuck */
 /** @typedef {{key: string, text: string, advice?: string, target?: string, severity: "bad" | "warn"}} Trouble */
 
 /**
@@ -111,12 +111,17 @@ function lostServers(pipes) {
  * @returns {Promise<Stuck | null>}
  */
 export async function findStuck(waiting, now) {
-  const late = waiting.filter(({ scheduled_at }) => now - Date.parse(scheduled_at) > OVERDUE_MS);
+  const late = waiting.filter((run) => now - expected(run) > OVERDUE_MS);
   if (late.length === 0) return null;
-  const oldest = late.reduce((a, b) => (Date.parse(b.scheduled_at) < Date.parse(a.scheduled_at) ? b : a));
-  const [job, handlers] = await Promise.all([get(`jobs/${oldest.job_id}`).catch(() => null), get("handlers")]);
-  return { count: late.length, oldest, job, handlers: handlers.items };
+  const oldest = late.reduce((a, b) => (expected(b) < expected(a) ? b : a));
+  return { count: late.length, oldest, job: await get(`jobs/${oldest.job_id}`).catch(() => null) };
 }
+
+/**
+ * When it should have begun: one that workers hand back is offered anew every few seconds, and is late all the same.
+ * @param {Execution} run
+ */
+const expected = ({ attempt, fire_time, scheduled_at }) => Date.parse(attempt === 0 ? fire_time : scheduled_at);
 
 /**
  * @param {typeof import("./live.js").state} state
@@ -124,9 +129,9 @@ export async function findStuck(waiting, now) {
  * @param {number} now
  * @returns {Trouble}
  */
-function overdue({ metrics, workers }, { count, oldest, job, handlers }, now) {
+function overdue({ metrics, workers, handlers }, { count, oldest, job }, now) {
   const amount = `${plural(count, "execution")}${count === MOST_LOOKED_AT ? " or more" : ""}`;
-  const late = duration(now - Date.parse(oldest.scheduled_at));
+  const late = duration(now - expected(oldest));
   const advice = job ? explain({ job, execution: oldest, workers, handlers, metrics, now }).verdict : "";
   return {
     key: "overdue",

@@ -95,6 +95,7 @@ export interface Handler {
     name: string;
     lane: string;
     builtin: boolean;
+    registered: boolean;
 }
 
 /** What stands beside the store. */

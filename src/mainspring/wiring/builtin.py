@@ -1,6 +1,7 @@
 """The built-in handlers, and what they may do here."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from mainspring.domain.ids import Lane
 from mainspring.wiring.network import is_loopback
@@ -9,14 +10,19 @@ from mainspring.wiring.settings import Settings
 from mainspring.wiring.stores import shared_folder
 from mainspring.worker.handlers import Builtin, register_builtin
 from mainspring.worker.handlers.policy import HandlerPolicy, NetworkPolicy
+from mainspring.worker.handlers.shell import OFF, SHELL_HANDLERS
 from mainspring.worker.registry import Registry
 
+SWITCHABLE = dict.fromkeys(SHELL_HANDLERS, OFF.format(where="every live worker"))
+"""Built-in handlers that a worker's settings may switch off, and what is said where no live worker has them."""
 
-def register(registry: Registry, resources: Resources) -> Builtin:
-    """Put the built-in handlers into *registry*; whoever calls closes what they hold."""
+
+def register(registry: Registry, resources: Resources, *, all_on: bool = False) -> Builtin:
+    """Put the built-in handlers that may run here, or *all_on*, into *registry*; the caller closes what they hold."""
+    allowed = policy(resources.settings)
     return register_builtin(
         registry,
-        policy=policy(resources.settings),
+        policy=replace(allowed, shell=allowed.shell or all_on),
         clock=resources.clock,
         random=resources.random,
         upkeep=resources.store.upkeep,
@@ -25,9 +31,9 @@ def register(registry: Registry, resources: Resources) -> Builtin:
 
 
 async def builtin_handlers(resources: Resources) -> Mapping[str, Lane]:
-    """The names and lanes of the built-in handlers, which are known before the first worker came."""
+    """The names and lanes of all built-in handlers, which are known before the first worker came."""
     registry = Registry()
-    await register(registry, resources).close()
+    await register(registry, resources, all_on=True).close()
     return registry.names()
 
 

@@ -8,7 +8,7 @@ import asyncio
 from mainspring.api.app import create_app, create_probes
 from mainspring.api.dialects.defaults import Defaults
 from mainspring.api.ports import ApiPorts
-from mainspring.wiring.builtin import builtin_handlers
+from mainspring.wiring.builtin import SWITCHABLE, builtin_handlers
 from mainspring.wiring.network import access_of, check_host, own_names
 from mainspring.wiring.process import Role
 from mainspring.wiring.reception import Reception
@@ -63,6 +63,7 @@ async def api_ports(resources: Resources, stop: asyncio.Event | None = None) -> 
         measurements=resources.measurements,
         tracing=resources.tracing,
         builtin=await builtin_handlers(resources),
+        switchable=SWITCHABLE,
         pipes=lambda: [known() for known in resources.pipes],
         ready=lambda: not ending.is_set() and all(up() for up in resources.readiness),
         ending=ending.is_set,

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mainspring.api.caller import labelled
+from mainspring.api.lanes import Lanes
 from mainspring.api.quota import Quota
 from mainspring.api.submission import Submission, Submissions, Submitted
 from mainspring.wiring.builtin import builtin_handlers
@@ -41,7 +42,7 @@ async def add_samples(resources: Resources) -> Mapping[str, Submitted]:
         clock=resources.clock,
         random=resources.random,
         quota=Quota(0, resources.store.views, resources.clock),
-        builtin=await builtin_handlers(resources),
+        lanes=Lanes(resources.store.views, resources.clock, builtin=await builtin_handlers(resources)),
     )
     answers = {}
     for sample in SAMPLES:

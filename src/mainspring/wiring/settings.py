@@ -149,7 +149,7 @@ class Settings:
         SWITCH,
         False,
         "ALLOW_SHELL",
-        "Let jobs run shell commands even where the API isn't bound to loopback.",
+        "Let jobs run shell commands on this worker even where others can add jobs: off loopback or on a server.",
     )
     webhook_allow: tuple[Network, ...] = setting(
         Part.WORKER, several(NETWORK), (), "WEBHOOK_ALLOW", "Private networks that webhooks may call."

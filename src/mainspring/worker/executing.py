@@ -104,7 +104,7 @@ class Executor:
             if attempt.cancelling:
                 self.settler.report(attempt, Cancelled())
             elif self._registry.find(attempt.task.handler) is None:
-                reason = f"the handler {attempt.task.handler!r} isn't registered here"
+                reason = self._registry.why_not(attempt.task.handler)
                 self.settler.report(attempt, HandedBack(delay=UNKNOWN_HANDLER_DELAY, reason=reason))
             elif self.draining:
                 self.settler.report(attempt, HandedBack(reason=DRAINING))

@@ -46,6 +46,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._handlers: dict[str, Handler] = {}
+        self._off: dict[str, str] = {}
 
     def handler(self, name: str, *, lane: str = DEFAULT_LANE, isolate: bool = False) -> Callable[[Function], Function]:
         """Register the decorated function: async ones run in the loop, others in threads, isolated ones in children."""
@@ -58,16 +59,24 @@ class Registry:
 
     def add(self, name: str, function: Callable[..., Any], *, lane: str = DEFAULT_LANE, isolate: bool = False) -> None:
         """Register *function*; a name that is taken is an error, because two modules would fight over its runs."""
-        if name in self._handlers:
+        if name in self._handlers or name in self._off:
             raise ConfigurationError(f"the handler {name!r} is registered twice; give one of them another name")
         kind = _kind_of(name, function, isolate=isolate)
         self._handlers[name] = Handler(
             name=name, lane=Lane(lane), function=function, kind=kind, arguments=_count_arguments(name, function)
         )
 
+    def switch_off(self, name: str, why: str) -> None:
+        """Don't run the handler *name* here: other workers may, so that its runs are handed back and *why* is said."""
+        self._off[name] = why
+
     def find(self, name: str) -> Handler | None:
         """The handler of that name, or None."""
         return self._handlers.get(name)
+
+    def why_not(self, name: str) -> str:
+        """Why a run of the handler *name*, which isn't found here, is handed back."""
+        return self._off.get(name) or f"the handler {name!r} isn't registered here"
 
     def lanes(self) -> Sequence[Lane]:
         """The lanes of all handlers, sorted."""

@@ -19,11 +19,9 @@ PATIENCE = 30
 
 
 @contextmanager
-def a_shell(
-    *, allowed: bool = True, clock: Clock | None = None, environment: Mapping[str, str] = ENVIRONMENT
-) -> Iterator[Shell]:
+def a_shell(*, clock: Clock | None = None, environment: Mapping[str, str] = ENVIRONMENT) -> Iterator[Shell]:
     """The shell handlers, closed at the end of the block. Their grace lasts until a test moves the clock."""
-    shell = Shell(allowed=allowed, clock=clock or ManualClock(), environment=environment)
+    shell = Shell(clock=clock or ManualClock(), environment=environment)
     try:
         yield shell
     finally:

@@ -8,7 +8,7 @@ import pytest
 from mainspring.testing.factories import a_task
 from mainspring.wiring.reading import check_names
 from mainspring.worker.flow import Abandon, Fail
-from tests.scenarios.handlers.programs import a_shell, names_in, script
+from tests.scenarios.handlers.programs import a_shell, names_in
 from tests.unit.handlers.contexts import JOB, RUN, a_context, output_of
 
 
@@ -145,15 +145,6 @@ async def test_much_output_is_counted_but_not_kept() -> None:
     assert len(printed.head) + len(printed.tail) <= 64 * 1024
     grown_by = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown_by < 20_000, "kilobytes: the output itself has 50,000"
-
-
-async def test_shell_handlers_refuse_where_they_are_not_allowed(tmp_path: Path) -> None:
-    payload = script(f"touch {tmp_path}/here")
-    with a_shell(allowed=False) as shell:
-        for handler in (shell.script, shell.command):
-            with pytest.raises(Abandon, match="MAINSPRING_ALLOW_SHELL=1"):
-                await handler(payload, a_context())
-    assert names_in(tmp_path) == []
 
 
 @pytest.mark.parametrize(

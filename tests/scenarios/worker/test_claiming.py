@@ -183,6 +183,19 @@ async def test_a_run_without_its_handler_is_handed_back_for_five_seconds() -> No
 
 
 @leaping
+async def test_a_run_whose_handler_is_switched_off_here_is_handed_back_with_the_reason() -> None:
+    bench = Bench()
+    bench.count_calls("work")
+    bench.registry.switch_off("shell.script", "it is off")
+    run = bench.store.submit("shell.script")
+    async with bench.working():
+        await bench.store.until(lambda: bool(bench.store.verdicts))
+    assert (bench.store.last(run).state, bench.store.last(run).reason) == (State.WAITING, "it is off")
+    (session,) = bench.store.sessions_opened
+    assert session.handlers == {"work": "default"}
+
+
+@leaping
 async def test_a_failing_claim_is_tried_again() -> None:
     bench = Bench()
     calls = bench.count_calls("work")

@@ -20,6 +20,7 @@ WITHOUT_A_STORE = {
     "test.echo",
     "test.log",
 }
+ALL_ON = HandlerPolicy(shell=True)  # noqa: S604 - no function is called by this
 
 
 class NoUpkeep:
@@ -38,16 +39,32 @@ def registered(registry: Registry, **fields: Any) -> Builtin:
 
 def test_all_run_in_the_loop_under_their_names() -> None:
     registry = Registry()
-    registered(registry)
+    registered(registry, policy=ALL_ON)
     assert set(registry.names()) == WITHOUT_A_STORE
     assert {handler.kind for name in WITHOUT_A_STORE if (handler := registry.find(name))} == {Kind.ASYNC}
 
 
 def test_cleanup_needs_something_to_clean() -> None:
     registry = Registry()
-    registered(registry, upkeep=NoUpkeep())
+    registered(registry, policy=ALL_ON, upkeep=NoUpkeep())
     assert set(registry.names()) == WITHOUT_A_STORE | {"system.cleanup"}
     assert set(registry.names()) >= ADMIN_HANDLERS
+
+
+def test_a_worker_that_may_not_run_commands_does_not_say_that_it_does() -> None:
+    registry = Registry()
+    registered(registry)
+    assert set(registry.names()) == WITHOUT_A_STORE - {"shell.command", "shell.script"}
+    for name in ("shell.command", "shell.script"):
+        assert registry.find(name) is None
+        assert registry.why_not(name) == "shell handlers are off on this worker; MAINSPRING_ALLOW_SHELL=1 turns them on"
+
+
+def test_the_name_of_a_handler_that_is_switched_off_stays_taken() -> None:
+    registry = Registry()
+    registered(registry)
+    with pytest.raises(ConfigurationError, match="registered twice"):
+        registry.add("shell.command", lambda payload: payload)
 
 
 def test_a_bad_secret_is_noticed_at_the_start() -> None:

@@ -61,6 +61,12 @@ class Handler(Shape):
     name: str
     lane: str
     builtin: bool
+    registered: Annotated[
+        bool,
+        Field(
+            description="Whether a worker has ever had it. Settings switch some off that are built in, as the shell's."
+        ),
+    ]
 
 
 class HandlerList(Page[Handler]):

@@ -1,7 +1,7 @@
 /**
  * One execution: how its attempts went, what it printed and returned, what went wrong, and what holds it.
  *
- * @import { Attempt, AuditEntry, Execution, Handler, Job, Page, Screen } from "../types.js"
+ * @import { Attempt, AuditEntry, Execution, Job, Page, Screen } from "../types.js"
  */
 
 import * as actions from "../actions.js";
@@ -48,8 +48,6 @@ export function executionPage(id) {
   let payload;
   /** Null until it was asked for. @type {AuditEntry[] | null} */
   let trail = null;
-  /** @type {Handler[] | null} */
-  let handlers = null;
   /** @type {unknown} */
   let problem = null;
 
@@ -64,10 +62,6 @@ export function executionPage(id) {
         job = found?.value ?? null;
         payload = found?.raw.get("payload");
       }
-      handlers ??= await get("handlers").then(
-        (/** @type {Page<Handler>} */ { items }) => items,
-        () => null,
-      );
       problem = null;
     } catch (error) {
       problem = error;
@@ -114,7 +108,7 @@ export function executionPage(id) {
                 job,
                 execution: run,
                 workers: live.state.workers,
-                handlers,
+                handlers: live.state.handlers,
                 metrics: live.state.metrics,
                 now: clock.now(),
               }),

@@ -1,7 +1,7 @@
 /**
  * One job: what it is, when it runs, what became of its runs, who changed it, and what holds it.
  *
- * @import { AuditEntry, Execution, Handler, Job, Page, Screen, Timeline } from "../types.js"
+ * @import { AuditEntry, Execution, Job, Page, Screen, Timeline } from "../types.js"
  */
 
 import * as actions from "../actions.js";
@@ -46,8 +46,6 @@ export function jobPage(id) {
   let raw = new Map();
   /** @type {Page<Execution> | null} */
   let executions = null;
-  /** @type {Handler[] | null} */
-  let handlers = null;
   /** @type {AuditEntry[] | null} */
   let trail = null;
   /** @type {{timeline: Timeline, coming: string[]} | null} */
@@ -72,11 +70,7 @@ export function jobPage(id) {
     draw();
   }, 700);
   const rest = paced(async () => {
-    [handlers, trail, history] = await Promise.all([
-      get("handlers").then(
-        (/** @type {Page<Handler>} */ { items }) => items,
-        () => null,
-      ),
+    [trail, history] = await Promise.all([
       get("audit", { job_id: id, limit: 20 }).then(
         (/** @type {Page<AuditEntry>} */ { items }) => items,
         () => null,
@@ -115,7 +109,7 @@ export function jobPage(id) {
             job,
             execution: pending(executions),
             workers: live.state.workers,
-            handlers,
+            handlers: live.state.handlers,
             metrics: live.state.metrics,
             now: clock.now(),
           }),

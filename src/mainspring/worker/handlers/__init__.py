@@ -9,7 +9,7 @@ from mainspring.ports.upkeep import Upkeep
 from mainspring.worker.handlers import trial
 from mainspring.worker.handlers.cleanup import Cleanup
 from mainspring.worker.handlers.policy import HandlerPolicy
-from mainspring.worker.handlers.shell import Shell
+from mainspring.worker.handlers.shell import OFF, SHELL_HANDLERS, Shell
 from mainspring.worker.handlers.signature import signing_key
 from mainspring.worker.handlers.simulate import Simulate
 from mainspring.worker.handlers.target import Resolve, system_resolve
@@ -41,13 +41,19 @@ def register_builtin(
     environment: Mapping[str, str] = os.environ,
     tracing: Tracing = UNTRACED,
 ) -> Builtin:
-    """Register them all, `system.cleanup` only where there is a store to clean; ConfigurationError for a bad secret."""
+    """Register what may run here; ConfigurationError for a bad secret.
+
+    `system.cleanup` needs a store to clean, and the shell handlers are switched off where the policy says so.
+    """
     key = None if policy.webhook_secret is None else signing_key(policy.webhook_secret)
     webhook = Webhook(network=policy.network, key=key, clock=clock, resolve=resolve, tracing=tracing)
-    shell = Shell(allowed=policy.shell, clock=clock, environment=environment)
+    shell = Shell(clock=clock, environment=environment)
     registry.add("http.webhook", webhook)
-    registry.add("shell.command", shell.command)
-    registry.add("shell.script", shell.script)
+    for name, function in zip(SHELL_HANDLERS, (shell.command, shell.script), strict=True):
+        if policy.shell:
+            registry.add(name, function)
+        else:
+            registry.switch_off(name, OFF.format(where="this worker"))
     registry.add("test.echo", trial.echo)
     registry.add("test.delay", trial.Delay(clock=clock))
     registry.add("test.log", trial.log)

@@ -27,6 +27,10 @@ from mainspring.worker.handlers.processes import Group, Program
 GRACE = timedelta(seconds=5)
 """From SIGTERM to SIGKILL when the run is asked to stop."""
 
+SHELL_HANDLERS = ("shell.command", "shell.script")
+
+OFF = "shell handlers are off on {where}; MAINSPRING_ALLOW_SHELL=1 turns them on"
+
 LONGEST_ARGUMENT = 128 * 1024 - 1
 """What Linux takes as a single argument, in bytes."""
 
@@ -38,24 +42,21 @@ _WILL_STAY = frozenset({errno.E2BIG, errno.EACCES, errno.ELOOP, errno.ENAMETOOLO
 
 
 class Shell:
-    """Both handlers; where the policy doesn't allow them, they refuse."""
+    """Both handlers; a worker has them only where the policy allows it."""
 
-    def __init__(self, *, allowed: bool, clock: Clock, environment: Mapping[str, str]) -> None:
-        self._allowed = allowed
+    def __init__(self, *, clock: Clock, environment: Mapping[str, str]) -> None:
         self._clock = clock
         self._inherited = {name: environment[name] for name in _INHERITED if name in environment}
         self._guardian = Guardian()
 
     async def command(self, payload: Any, context: Context) -> Mapping[str, int]:
         """Run one program."""
-        self._check_allowed()
         fields = Fields(payload, "command", "args", "cwd", "env")
         arguments = (fields.text("command"), *fields.texts("args"))
         return await self._run(arguments, fields, context)
 
     async def script(self, payload: Any, context: Context) -> Mapping[str, int]:
         """Run a script; a long one from a file that has no name, so that nothing is left of it."""
-        self._check_allowed()
         fields = Fields({"script": payload} if isinstance(payload, str) else payload, "script", "cwd", "env")
         script = fields.text("script").encode()
         if len(script) <= LONGEST_ARGUMENT:
@@ -68,10 +69,6 @@ class Shell:
     def close(self) -> None:
         """Let go of what all programs shared."""
         self._guardian.close()
-
-    def _check_allowed(self) -> None:
-        if not self._allowed:
-            raise Abandon("shell handlers are off on this worker; MAINSPRING_ALLOW_SHELL=1 turns them on")
 
     async def _run(
         self, arguments: Sequence[str], fields: Fields, context: Context, descriptors: Sequence[int] = ()
