@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from mainspring.domain.plan import Advance, DueJob, plan, postponed
+from mainspring.ports.incidents import Incidents, Untold
 from mainspring.ports.signals import TIMETABLE, Signals, lane_topic
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
@@ -20,6 +21,7 @@ LATENESS = timedelta(seconds=1)
 
 _NOW = timedelta(0)
 _log = structlog.get_logger()
+_UNTOLD = Untold()
 
 
 class Planner:
@@ -36,6 +38,7 @@ class Planner:
         shards: int = 1,
         limit: int = 200,
         poll: timedelta = POLL,
+        incidents: Incidents = _UNTOLD,
     ) -> None:
         self._timetable = timetable
         self._signals = signals
@@ -48,6 +51,7 @@ class Planner:
         self._latest = max(LATENESS, 2 * poll)
         self._looked_at: dict[int, float] = {}
         """When each shard was looked at last, by the monotonic clock, with all that was due then decided."""
+        self._incidents = incidents
 
     async def step(self) -> timedelta:
         """Fire what is due, and return the wait until something will be."""
@@ -58,8 +62,8 @@ class Planner:
         due = await self._timetable.due(self._limit, mine)
         # The store said its *now* before this, so that nothing counted from here comes early.
         read_at = self._clock.monotonic()
-        advances = [_planned(each, due.now, self._lateness(each.shard, read_at)) for each in due.jobs]
-        decided = await self._fire(advances) if advances else True
+        advances = [self._planned(each, due.now, self._lateness(each.shard, read_at)) for each in due.jobs]
+        decided = await self._fire(due.jobs, advances) if advances else True
         if decided and due.next_in != _NOW:
             self._looked_at.update(dict.fromkeys(mine, asked_at))
         next_in = self._poll if due.next_in is None else due.next_in
@@ -83,9 +87,15 @@ class Planner:
         looked_at = self._looked_at.get(shard)
         return _NOW if looked_at is None else min(timedelta(seconds=read_at - looked_at), self._latest)
 
-    async def _fire(self, advances: Sequence[Advance]) -> bool:
+    async def _fire(self, jobs: Sequence[DueJob], advances: Sequence[Advance]) -> bool:
         """Whether all of them were applied."""
-        applied = [advance for advance, won in zip(advances, await self._timetable.fire(advances), strict=True) if won]
+        fired = zip(jobs, advances, await self._timetable.fire(advances), strict=True)
+        applied: list[Advance] = []
+        for due, advance, won in fired:
+            if won:
+                applied.append(advance)
+                for skip in advance.skips:
+                    self._incidents.skipped(due.job, skip)
         runs = [run for advance in applied for run in advance.runs]
         skips = sum(len(advance.skips) for advance in applied)
         _log.debug("timetable.fired", jobs=len(applied), lost=len(advances) - len(applied), runs=len(runs), skips=skips)
@@ -93,10 +103,9 @@ class Planner:
             await self._signals.notify(tuple(dict.fromkeys(lane_topic(run.task.lane) for run in runs)))
         return len(applied) == len(advances)
 
-
-def _planned(due: DueJob, now: datetime, lateness: timedelta) -> Advance:
-    try:
-        return plan(due, now, lateness)
-    except Exception:  # noqa: BLE001 - whatever is wrong with one job, say a zone that is no more, the others must fire
-        _log.exception("job.unplannable", job=str(due.job.id), schedule=due.job.terms.schedule)
-        return postponed(due, now)
+    def _planned(self, due: DueJob, now: datetime, lateness: timedelta) -> Advance:
+        try:
+            return plan(due, now, lateness)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one job, say its zone, the others must fire
+            self._incidents.unplannable(due.job, error)
+            return postponed(due, now)

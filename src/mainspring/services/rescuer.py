@@ -11,6 +11,7 @@ from mainspring.domain.ids import SessionId
 from mainspring.domain.outcome import Lost, Settled, judge
 from mainspring.domain.run import Attempt, State
 from mainspring.ports.audit import Audit
+from mainspring.ports.incidents import Incidents, Untold
 from mainspring.ports.sessions import Sessions
 from mainspring.ports.signals import Signals, lane_topic
 from mainspring.ports.time import Clock, Random
@@ -23,6 +24,7 @@ POLL = timedelta(seconds=1)
 BATCH = 500
 
 _log = structlog.get_logger()
+_UNTOLD = Untold()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,6 +50,7 @@ class Rescuer:
         clock: Clock,
         random: Random,
         owns: Owns,
+        incidents: Incidents = _UNTOLD,
     ) -> None:
         self._sessions = sessions
         self._work = work
@@ -57,6 +60,7 @@ class Rescuer:
         self._clock = clock
         self._random = random
         self._owns = owns
+        self._incidents = incidents
         self._chores = (
             _Chore(work=self._rescue_from_ended_sessions, interval=timedelta(seconds=1)),
             _Chore(work=self._rescue_overdue, interval=timedelta(seconds=10)),
@@ -113,14 +117,14 @@ class Rescuer:
         now = self._clock.now()
         verdicts = [judge(attempt, loss, now=now, uniform=self._random.uniform()) for attempt in attempts]
         settled = await self._work.settle(verdicts)
-        lanes = [
-            attempt.task.lane
-            for attempt, verdict, answer in zip(attempts, verdicts, settled, strict=True)
-            if answer is Settled.ACCEPTED and verdict.state is State.WAITING
-        ]
+        answered = zip(attempts, verdicts, settled, strict=True)
+        lost = [(attempt, verdict) for attempt, verdict, answer in answered if answer is Settled.ACCEPTED]
+        for attempt, verdict in lost:
+            self._incidents.failed(attempt, verdict)
+        lanes = [attempt.task.lane for attempt, verdict in lost if verdict.state is State.WAITING]
         if lanes:
             await self._signals.notify(tuple(dict.fromkeys(lane_topic(lane) for lane in lanes)))
-        return sum(answer is Settled.ACCEPTED for answer in settled)
+        return len(lost)
 
     async def _repair(self) -> bool:
         repairs = await self._sessions.audit()

@@ -17,6 +17,7 @@ from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.ports.work import Work
 from mainspring.wiring.brokers import chosen_carrier, heralding, publishing
 from mainspring.wiring.coordination import chosen_exchange
+from mainspring.wiring.incidents import LoggedIncidents
 from mainspring.wiring.measuring import MeasuredStore
 from mainspring.wiring.patience import once_there
 from mainspring.wiring.settings import Settings
@@ -59,6 +60,9 @@ class Resources:
         self.switchboard = switchboard
         self.carrier = carrier
         """Where work comes by way of a broker."""
+        self.incidents = LoggedIncidents(clock)
+        """What goes wrong with executions, for the log."""
+        closing.callback(self.incidents.close)
         self.closing = closing
         """Takes whatever a role opens and must be closed before the store."""
         self.readiness: list[Callable[[], bool]] = []

@@ -57,8 +57,16 @@ async def scheduler_roles(resources: Resources) -> list[Role]:
     )
     owns = membership.owns
     resources.readiness.append(membership.opened.is_set)
+    incidents = resources.incidents
     planner = Planner(
-        store.timetable, signals, clock, random, owns=owns, shards=store.shards, poll=settings.scan_interval
+        store.timetable,
+        signals,
+        clock,
+        random,
+        owns=owns,
+        shards=store.shards,
+        poll=settings.scan_interval,
+        incidents=incidents,
     )
     rescuer = Rescuer(
         sessions=store.sessions,
@@ -69,6 +77,7 @@ async def scheduler_roles(resources: Resources) -> list[Role]:
         clock=clock,
         random=random,
         owns=owns,
+        incidents=incidents,
     )
     return [
         _service("membership", membership),
@@ -103,6 +112,7 @@ async def worker_role(resources: Resources, applications: Sequence[Application] 
         tasks=tasks,
         tracing=resources.tracing,
         observer=_observer(resources),
+        incidents=resources.incidents,
         carrier=resources.carrier,
         transactions=store.transactions,
         heartbeat=store.heartbeat,

@@ -35,9 +35,9 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivered:
-    """What the store answered, and what it refused."""
+    """What came too late, and what the store refused; the rest was taken."""
 
-    answers: Sequence[Settled]
+    stale: Sequence[Verdict]
     refused: Sequence[Refused]
 
 
@@ -52,11 +52,11 @@ class Delivery:
     async def settle(self, group: Sequence[Verdict]) -> Delivered:
         """Return once the store has answered all of *group* but those that it refuses, each for its own sake."""
         parts, chances = [group], CHANCES
-        answers: list[Settled] = []
+        stale: list[Verdict] = []
         refused: list[Refused] = []
         while parts:
             part = parts.pop()
-            error = await self._try(part, answers)
+            error = await self._try(part, stale)
             if error is None:
                 chances = CHANCES
                 continue
@@ -73,11 +73,11 @@ class Delivery:
             else:
                 parts.append(part)
             await self._backoff.pause()
-        return Delivered(answers=answers, refused=refused)
+        return Delivered(stale=stale, refused=refused)
 
-    async def _try(self, part: Sequence[Verdict], answers: list[Settled]) -> Exception | None:
+    async def _try(self, part: Sequence[Verdict], stale: list[Verdict]) -> Exception | None:
         try:
-            answers += await self._work.settle(part)
+            answers = await self._work.settle(part)
         except StoreError as error:
             log.warning("settle.delayed", runs=len(part), error=str(error))
             return error
@@ -85,6 +85,8 @@ class Delivery:
             # A defect somewhere below. The verdicts are still the truth: keep them, loudly.
             log.exception("settle.failed", runs=len(part))
             return error
+        if Settled.STALE in answers:
+            stale += [each for each, answer in zip(part, answers, strict=True) if answer is Settled.STALE]
         self._backoff.reset()
         return None
 

@@ -62,7 +62,14 @@ class Executor:
         self._turn_is_due = False
         self._grace = settings.cancel_grace.total_seconds()
         self.settler = Settler(
-            ports.work, ports.clock, ports.random, notebook, printer, observer=ports.observer, soon=self.soon
+            ports.work,
+            ports.clock,
+            ports.random,
+            notebook,
+            printer,
+            observer=ports.observer,
+            incidents=ports.incidents,
+            soon=self.soon,
         )
         self.session: SessionId
         """Who holds what is in hand; set before anything is accepted."""

@@ -10,7 +10,7 @@ from typing import TypeVar
 import structlog
 
 from mainspring.domain.ids import Fence, RunId, SessionId
-from mainspring.domain.outcome import HandedBack, Lost, Outcome, Verdict, judge
+from mainspring.domain.outcome import HandedBack, Lost, Outcome, Settled, Verdict, judge
 from mainspring.domain.run import Attempt
 from mainspring.errors import StoreError
 from mainspring.ports.journal import Began, Finished, Note, Opened
@@ -52,7 +52,10 @@ class Recovery:
         verdicts = [note.verdict for note in notes if isinstance(note, Finished)]
         refused: list[Refused] = []
         for start in range(0, len(verdicts), BATCH):
-            refused += (await delivery.settle(verdicts[start : start + BATCH])).refused
+            delivered = await delivery.settle(verdicts[start : start + BATCH])
+            refused += delivered.refused
+            for verdict in delivered.stale:
+                self._ports.incidents.stale(verdict)
         if verdicts:
             log.info("recovery.settled", runs=len(verdicts) - len(refused))
         return refused
@@ -67,7 +70,7 @@ class Recovery:
             if not fresh:
                 break
             seen.update((each.run_id, each.fence) for each in fresh)
-            await self._settle([self._judge(each) for each in fresh])
+            await self._settle(fresh)
         await self._insist(lambda: self._ports.sessions.close(session))
         log.info("recovery.session_closed", session=session, runs=len(seen) - len(self._refused))
 
@@ -77,8 +80,12 @@ class Recovery:
             outcome = Lost(reason="the worker was killed")
         return judge(attempt, outcome, now=self._ports.clock.now(), uniform=0.0)
 
-    async def _settle(self, verdicts: Sequence[Verdict]) -> None:
-        await self._insist(lambda: self._ports.work.settle(verdicts))
+    async def _settle(self, attempts: Sequence[Attempt]) -> None:
+        verdicts = [self._judge(each) for each in attempts]
+        answers = await self._insist(lambda: self._ports.work.settle(verdicts))
+        for attempt, verdict, answer in zip(attempts, verdicts, answers, strict=True):
+            if answer is Settled.ACCEPTED and verdict.losses > attempt.losses:
+                self._ports.incidents.failed(attempt, verdict)
 
     async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:
         return await insist(ask, self._backoff)

@@ -11,6 +11,7 @@ from datetime import timedelta
 import structlog
 
 from mainspring.domain.outcome import Verdict
+from mainspring.ports.incidents import Incidents
 from mainspring.ports.observing import Observer
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.work import Work
@@ -34,11 +35,12 @@ class _Kept:
 class Refusals:
     """What is said about each verdict is said once per reason."""
 
-    def __init__(self, work: Work, clock: Clock, random: Random, observer: Observer) -> None:
+    def __init__(self, work: Work, clock: Clock, random: Random, observer: Observer, incidents: Incidents) -> None:
         self._work = work
         self._clock = clock
         self._random = random
         self._observer = observer
+        self._incidents = incidents
         self._kept: list[_Kept] = []
         self._more = asyncio.Event()
 
@@ -50,7 +52,7 @@ class Refusals:
     def keep(self, refused: Iterable[Refused]) -> None:
         """Take over what the store doesn't take."""
         for each in refused:
-            self._complain(each.verdict, each.reason)
+            self._incidents.refused(each.verdict, each.reason)
             self._kept.append(_Kept(each, self._clock.monotonic()))
             self._more.set()
         self._observer.refused(len(self._kept))
@@ -72,7 +74,7 @@ class Refusals:
         except Exception as error:  # noqa: BLE001 - whatever it is, the verdict stays
             reason = str(error) or type(error).__name__
             if reason != kept.reason:
-                self._complain(kept.verdict, reason)
+                self._incidents.refused(kept.verdict, reason)
             kept.reason = reason
             kept.pause = min(kept.pause * 2, LONGEST)
             kept.due = self._clock.monotonic() + kept.pause.total_seconds() * (0.5 + self._random.uniform() / 2)
@@ -80,6 +82,3 @@ class Refusals:
             self._kept.remove(kept)
             self._observer.refused(len(self._kept))
             log.info("settle.refusal_over", run=str(kept.verdict.run_id), answer=answer.name.lower())
-
-    def _complain(self, verdict: Verdict, reason: str) -> None:
-        log.error("settle.refused", run=str(verdict.run_id), token=verdict.fence, error=reason)

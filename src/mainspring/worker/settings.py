@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from mainspring.ports.blobs import Blobs
 from mainspring.ports.broker import Broker
+from mainspring.ports.incidents import Incidents, Untold
 from mainspring.ports.journal import Journal
 from mainspring.ports.locks import Leases
 from mainspring.ports.observing import Observer, Unobserved
@@ -70,6 +71,7 @@ class WorkerPorts:
     tasks: Tasks
     tracing: Tracing = UNTRACED
     observer: Observer = field(default_factory=Unobserved)
+    incidents: Incidents = field(default_factory=Untold)
     carrier: Carrier | None = None
     """Where work comes by way of a broker; None to claim all of it."""
     transactions: Transactions | None = None

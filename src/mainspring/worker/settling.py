@@ -7,10 +7,9 @@ ones, without a timer.
 import asyncio
 from collections.abc import Callable, Sequence
 
-import structlog
-
-from mainspring.domain.outcome import Failed, Outcome, Settled, Succeeded, Verdict, judge
+from mainspring.domain.outcome import Failed, Outcome, Succeeded, Verdict, judge
 from mainspring.domain.run import Attempt
+from mainspring.ports.incidents import Incidents
 from mainspring.ports.journal import Finished
 from mainspring.ports.observing import Observer
 from mainspring.ports.output import Printed
@@ -22,8 +21,6 @@ from mainspring.worker.printing import Printer
 from mainspring.worker.refusals import Refusals
 
 MAX_GROUP = 2000
-
-log = structlog.get_logger("mainspring.worker")
 
 
 class Settler:
@@ -38,15 +35,17 @@ class Settler:
         printer: Printer,
         *,
         observer: Observer,
+        incidents: Incidents,
         soon: Callable[[], None],
     ) -> None:
         self._clock = clock
         self._random = random
         self._notebook = notebook
         self._printer = printer
+        self._incidents = incidents
         self._soon = soon
         self._delivery = Delivery(work, clock, random)
-        self.refusals = Refusals(work, clock, random, observer)
+        self.refusals = Refusals(work, clock, random, observer, incidents)
         self._waiting: list[Verdict] = []
         self._sent: Sequence[Verdict] = ()
         self._outputs: list[Printed] = []
@@ -59,10 +58,13 @@ class Settler:
         """
         # The time is asked for, and chance drawn, only where they are needed: a success depends on neither.
         now = attempt.started_at if type(outcome) is Succeeded else self._clock.now()
-        uniform = self._random.uniform() if type(outcome) is Failed else 0.0
+        failed = type(outcome) is Failed
+        uniform = self._random.uniform() if failed else 0.0
         verdict = judge(attempt, outcome, now=now, uniform=uniform)
         self._notebook.append((Finished(verdict),))
         self._waiting.append(verdict)
+        if failed:
+            self._incidents.failed(attempt, verdict)
         if printed is not None:
             self._outputs.append(printed)
         self._soon()
@@ -100,6 +102,5 @@ class Settler:
             self.refusals.keep(delivered.refused)
         self._sent = ()
         self._soon()
-        stale = delivered.answers.count(Settled.STALE)
-        if stale:
-            log.info("settle.stale", runs=stale)
+        for verdict in delivered.stale:
+            self._incidents.stale(verdict)

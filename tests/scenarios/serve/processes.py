@@ -47,7 +47,7 @@ class Running:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
-        self._lines: list[dict[str, Any]] = []
+        self.lines: list[dict[str, Any]] = []
         self._more = asyncio.Condition()
         self._reading = asyncio.create_task(self._read())
 
@@ -55,13 +55,13 @@ class Running:
         """The first log line with this event and these fields, once it has been written."""
 
         def found() -> dict[str, Any] | None:
-            matching = (line for line in self._lines if {**line, **fields, "event": event} == line)
+            matching = (line for line in self.lines if {**line, **fields, "event": event} == line)
             return next(matching, None)
 
         async with asyncio.timeout(PATIENCE), self._more:
             await self._more.wait_for(lambda: found() or self._reading.done())
         line = found()
-        assert line is not None, f"no {event!r} in {self._lines}"
+        assert line is not None, f"no {event!r} in {self.lines}"
         return line
 
     async def url(self) -> str:
@@ -83,7 +83,7 @@ class Running:
             except ValueError:
                 line = {"event": "not a log line", "text": text.decode()}
             async with self._more:
-                self._lines.append(line)
+                self.lines.append(line)
                 self._more.notify_all()
         async with self._more:
             self._more.notify_all()

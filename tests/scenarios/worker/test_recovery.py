@@ -36,6 +36,7 @@ async def test_what_it_had_begun_is_lost_and_what_it_had_only_claimed_is_handed_
         await bench.store.until_ended(2)
     first = {verdict.run_id: verdict for verdict in reversed(bench.store.verdicts)}
     assert (first[begun].losses, first[begun].attempt) == (1, 1)
+    assert bench.incidents.noted == [("failed", begun, State.WAITING)]
     assert (first[claimed].losses, first[claimed].attempt) == (0, 0)
 
 

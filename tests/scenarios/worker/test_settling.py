@@ -8,6 +8,7 @@ from mainspring.domain.run import State
 from mainspring.errors import StoreFull, StoreUnavailable
 from mainspring.ports.journal import Finished
 from mainspring.worker.context import Context
+from mainspring.worker.flow import Abandon
 from tests.unit.worker.harness import Bench
 from tests.unit.worker.leaps import leaping
 
@@ -85,8 +86,8 @@ async def test_a_refused_verdict_is_told_once_per_reason_and_offered_ever_more_r
             await asyncio.sleep(3600)
             bench.store.refused = set()
             await bench.store.until_ended(1)
-    told = [line["event"] for line in lines if line["event"].startswith("settle.ref")]
-    assert told == ["settle.refused", "settle.refusal_over"]
+    assert [what for what, run, _ in bench.incidents.noted if run == poison] == ["refused"]
+    assert [line["event"] for line in lines if line["event"].startswith("settle.ref")] == ["settle.refusal_over"]
 
 
 @leaping
@@ -95,10 +96,28 @@ async def test_a_full_store_is_waited_for_as_one_that_is_away() -> None:
     bench.count_calls("work")
     bench.store.faults["settle"] = [StoreFull("no space left")] * 20
     bench.store.submit()
-    with capture_logs() as lines:
-        async with bench.working():
-            await bench.store.until_ended(1)
-    assert "settle.refused" not in {line["event"] for line in lines}
+    async with bench.working():
+        await bench.store.until_ended(1)
+    assert bench.incidents.noted == []
+
+
+@leaping
+async def test_every_failed_attempt_is_told_with_what_follows_and_nothing_else_is() -> None:
+    bench = Bench()
+    bench.count_calls("work")
+
+    @bench.registry.handler("fail")
+    async def fail() -> None:
+        raise ValueError("once more")
+
+    @bench.registry.handler("abandon")
+    async def abandon() -> None:
+        raise Abandon("never again")
+
+    failing, abandoned, _ = (bench.store.submit(name) for name in ("fail", "abandon", "work"))
+    async with bench.working():
+        await bench.store.until(lambda: len(bench.store.verdicts) == 3)
+    assert bench.incidents.noted == [("failed", failing, State.WAITING), ("failed", abandoned, State.DEAD)]
 
 
 @leaping

@@ -3,15 +3,15 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from structlog.testing import capture_logs
 
 from mainspring.domain.ids import JobId, Lane
 from mainspring.domain.job import CatchUp, Job, Misfire, Terms
-from mainspring.domain.plan import LOOK_AGAIN_LATER, DueJob
+from mainspring.domain.plan import LOOK_AGAIN_LATER, DueJob, SkipReason
 from mainspring.domain.task import Task
 from mainspring.errors import StoreError
 from mainspring.ports.signals import TIMETABLE
 from mainspring.services.planner import POLL, Planner
+from tests.unit.incidents import NotedIncidents
 from tests.unit.services.fakes import (
     MIDNIGHT,
     FakeClock,
@@ -42,8 +42,13 @@ def timetable(clock: FakeClock) -> FakeTimetable:
 
 
 @pytest.fixture
-def planner(timetable: FakeTimetable, signals: FakeSignals, clock: FakeClock) -> Planner:
-    return Planner(timetable, signals, clock, FakeRandom(), owns=everything)
+def incidents() -> NotedIncidents:
+    return NotedIncidents()
+
+
+@pytest.fixture
+def planner(timetable: FakeTimetable, signals: FakeSignals, clock: FakeClock, incidents: NotedIncidents) -> Planner:
+    return Planner(timetable, signals, clock, FakeRandom(), owns=everything, incidents=incidents)
 
 
 def due(number: int = 1, *, schedule: str = "@every 10s", lane: str = "default", has_moment: bool = True) -> DueJob:
@@ -130,15 +135,24 @@ async def test_a_job_without_further_moments_is_fired_like_any_other(
 
 
 async def test_a_job_that_cannot_be_planned_is_put_off_and_the_others_fire(
-    planner: Planner, timetable: FakeTimetable
+    planner: Planner, timetable: FakeTimetable, incidents: NotedIncidents
 ) -> None:
     timetable.script.append(([due(1, schedule="* * * *"), due(2)], None))
-    with capture_logs() as logs:
-        await planner.step()
+    await planner.step()
     broken, other = timetable.fired
     assert (broken.runs, broken.next_fire_at, broken.look_again) == ((), broken.expected_fire_at, LOOK_AGAIN_LATER)
     assert len(other.runs) == 1
-    assert [entry["job"] for entry in logs if entry["event"] == "job.unplannable"] == [str(UUID(int=1))]
+    assert [(what, job) for what, job, _ in incidents.noted] == [("unplannable", UUID(int=1))]
+
+
+async def test_what_is_skipped_is_told_by_whoever_won_the_fire(
+    planner: Planner, timetable: FakeTimetable, clock: FakeClock, incidents: NotedIncidents
+) -> None:
+    clock.elapsed = seconds(3_600)
+    timetable.script.append(([due(1), due(2)], None))
+    timetable.refused = [JobId(UUID(int=2))]
+    await planner.step()
+    assert incidents.noted == [("skipped", UUID(int=1), SkipReason.MISFIRE)]
 
 
 async def test_a_due_job_without_a_moment_is_put_off_too(planner: Planner, timetable: FakeTimetable) -> None:

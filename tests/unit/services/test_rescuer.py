@@ -5,6 +5,7 @@ from mainspring.domain.ids import SessionId
 from mainspring.domain.run import State
 from mainspring.errors import StoreUnavailable
 from mainspring.services.rescuer import BATCH, POLL, Rescuer
+from tests.unit.incidents import NotedIncidents
 from tests.unit.services.fakes import (
     FakeAudit,
     FakeClock,
@@ -30,6 +31,7 @@ class World:
         self.work = FakeWork(self.sessions)
         self.upkeep = FakeUpkeep()
         self.audit = FakeAudit()
+        self.incidents = NotedIncidents()
         self.rescuer = Rescuer(
             sessions=self.sessions,
             work=self.work,
@@ -39,6 +41,7 @@ class World:
             clock=self.clock,
             random=FakeRandom(),
             owns=everything if owner else nothing,
+            incidents=self.incidents,
         )
 
 
@@ -65,6 +68,7 @@ async def test_the_runs_of_an_ended_session_wait_again_and_their_lanes_are_told(
         (State.WAITING, 1, 2),
     ]
     assert world.signals.notified == [("work/mail",), ("work/web",)]
+    assert [(what, state) for what, _, state in world.incidents.noted] == [("failed", State.WAITING)] * 3
     assert [(entry["session"], entry["rescued"]) for entry in logs] == [(1, 2), (2, 1)]
 
 
@@ -79,6 +83,7 @@ async def test_a_run_that_was_lost_too_often_wakes_nobody(world: World) -> None:
     world.sessions.holdings = {SessionId(1): [attempt(losses=2)]}
     await world.rescuer.step()
     assert world.work.settled[0].state is State.DEAD
+    assert [(what, state) for what, _, state in world.incidents.noted] == [("failed", State.DEAD)]
     assert world.signals.notified == []
 
 
@@ -87,7 +92,7 @@ async def test_runs_that_somebody_else_settled_meanwhile_are_left_alone(world: W
     world.work.stale = True
     with capture_logs() as logs:
         assert await world.rescuer.step() == seconds(1)
-    assert (world.signals.notified, logs) == ([], [])
+    assert (world.signals.notified, logs, world.incidents.noted) == ([], [], [])
 
 
 async def test_a_run_past_its_deadline_is_taken_from_its_holder(world: World) -> None:

@@ -21,6 +21,7 @@ from mainspring.worker.context import Context
 from mainspring.worker.registry import Registry
 from mainspring.worker.settings import Ended, WorkerPorts, WorkerSettings
 from mainspring.worker.worker import Worker
+from tests.unit.incidents import NotedIncidents
 from tests.unit.worker.fakes import FakeLocks, FakeStore
 from tests.unit.worker.leaps import START, Half, LoopClock, LoopTasks
 
@@ -65,6 +66,7 @@ class Bench:
         self.clock = LoopClock()
         self.tasks = LoopTasks()
         self.locks = FakeLocks(self.clock)
+        self.incidents = NotedIncidents()
         self.stop = asyncio.Event()
         self.hurry = asyncio.Event()
 
@@ -80,6 +82,7 @@ class Bench:
             clock=self.clock,
             random=Half(),
             tasks=self.tasks,
+            incidents=self.incidents,
         )
 
     def count_calls(self, name: str) -> list[int]:

@@ -4,6 +4,7 @@ These are found on SQLite; those of a broker and of the Cassandra adapter have f
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -45,10 +46,9 @@ def _drift(due: DueJob, now: Any, lateness: timedelta) -> Advance:
 
 
 async def _settle_once(self: Delivery, group: Sequence[Any]) -> Delivered:
-    try:
-        return Delivered(answers=await self._work.settle(group), refused=())
-    except StoreError:
-        return Delivered(answers=(), refused=())
+    with suppress(StoreError):
+        await self._work.settle(group)
+    return Delivered(stale=(), refused=())
 
 
 def _keep_nothing(self: SimulatedJournal, notes: Sequence[Note]) -> None:
