@@ -24,6 +24,13 @@ Driver errors never pass an adapter: each is translated into one of these at its
 exception but an answer of `settle`, because a late worker is ordinary.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import islice
+
+_COMPARED, _COMPARED_LENGTH = 200, 100
+"""How many handlers a name that nobody knows is compared with, and how much of it: whoever sends it decides both."""
+
 
 class MainspringError(Exception):
     """The root of all errors that are raised on purpose."""
@@ -54,11 +61,10 @@ class InvalidSchedule(Invalid):
 class UnknownHandler(Invalid):
     """No worker ever registered that handler."""
 
-    def __init__(self, handler: str) -> None:
-        super().__init__(
-            f"no worker has ever registered the handler {handler!r}; start one, or set allow_unknown_handler",
-            field="handler",
-        )
+    def __init__(self, handler: str, known: Iterable[str] = ()) -> None:
+        close = get_close_matches(handler[:_COMPARED_LENGTH], islice(known, _COMPARED), n=1)
+        advice = f"did you mean {close[0]!r}?" if close else "start one, or set allow_unknown_handler"
+        super().__init__(f"no worker has ever registered the handler {handler!r}; {advice}", field="handler")
         self.handler = handler
 
 

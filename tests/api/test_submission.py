@@ -219,6 +219,13 @@ async def test_a_handler_has_its_lane_unless_the_job_says_otherwise(submissions:
         assert item.task.lane == lane
 
 
+async def test_a_handler_that_is_mistyped_is_answered_with_the_one_that_was_meant(submissions: Submissions) -> None:
+    with pytest.raises(UnknownHandler, match=r"did you mean 'test\.echo'"):
+        await submissions.submit(submission(handler="test.ecko"), ANYBODY)
+    with pytest.raises(UnknownHandler, match="set allow_unknown_handler"):
+        await submissions.submit(submission(handler="nothing like it"), ANYBODY)
+
+
 async def test_a_handler_that_came_a_moment_ago_is_known(submissions: Submissions, store: AsyncMock) -> None:
     with pytest.raises(UnknownHandler):
         await submissions.submit(submission(handler="new"), ANYBODY)

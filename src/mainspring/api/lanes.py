@@ -55,7 +55,7 @@ class Lanes:
         known = await self._lane_of(request.handler, UNKNOWN_BELIEVED if request.allow_unknown_handler else 0.0)
         if not request.allow_unknown_handler:
             if known is None:
-                raise UnknownHandler(request.handler)
+                raise UnknownHandler(request.handler, {**self._builtin, **self._registered})
             if self._may_be_off(request.handler) and await self._somebody_lives():
                 raise HandlerOff(self._switchable[request.handler])
         return Lane(request.lane) if request.lane else known or DEFAULT_LANE
