@@ -57,6 +57,8 @@ def test_a_build_machine_fails_where_a_server_is_missing(tmp_path: Path) -> None
     ended = tried(tmp_path, CI="true")
     assert ended.returncode == 1
     assert "1 passed, 1 skipped, 2 errors" in ended.stdout.splitlines()[-1]
+    assert "     1  it is Sunday" in ended.stdout
+    assert HINT not in ended.stdout
 
 
 @pytest.mark.parametrize("name", ["Makefile", ".ci/run", "README.md", "CONTRIBUTING.md"])
