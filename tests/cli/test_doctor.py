@@ -47,6 +47,13 @@ def test_handlers_that_nobody_ever_had_are_named(on_store: Command) -> None:
     assert "never.seen" in levels(on_store)["handlers"][1]
 
 
+def test_built_in_handlers_that_every_worker_had_switched_off_are_named(on_store: Command) -> None:
+    for handler in ("shell.command", "test.echo"):
+        on_store("job", "add", handler, "--schedule", "in 1h")
+    level, said = levels(on_store)["handlers"]
+    assert (level, "jobs need shell.command, which" in said, "--allow-shell" in said) == ("warn", True, True)
+
+
 def test_lanes_that_nobody_serves_are_named(command: Command, tmp_path: Path) -> None:
     with serving(tmp_path) as url:
         on_server = command.on("--url", url)

@@ -9,7 +9,7 @@ from mainspring.domain.job import JobState
 from mainspring.errors import ConfigurationError, MainspringError
 from mainspring.ports.sessions import Role
 from mainspring.ports.views import Cursor, JobFilter
-from mainspring.wiring.builtin import builtin_handlers
+from mainspring.wiring.builtin import SWITCHABLE, builtin_handlers
 from mainspring.wiring.network import check_host
 from mainspring.wiring.resources import Resources
 
@@ -85,7 +85,8 @@ async def _schedulers(resources: Resources) -> Finding:
 
 async def _handlers(resources: Resources) -> Finding:
     """Whether every handler that a job needs was ever served by somebody."""
-    known = {*await resources.store.views.handlers(), *await builtin_handlers(resources)}
+    everywhere = (await builtin_handlers(resources)).keys() - SWITCHABLE.keys()
+    known = {*await resources.store.views.handlers(), *everywhere}
     missing: set[str] = set()
     cursor: Cursor | None = Cursor(limit=_PAGE)
     for _ in range(MOST_PAGES):
@@ -99,5 +100,6 @@ async def _handlers(resources: Resources) -> Finding:
         cursor = None if page.next is None else Cursor(before=page.next, limit=_PAGE)
     if missing:
         names = ", ".join(sorted(missing))
-        return warn("handlers", f"jobs need {names}, which no worker ever had", "start a worker with --app for them")
+        step = "start a worker with --app for them, or with --allow-shell for shell commands"
+        return warn("handlers", f"jobs need {names}, which no worker ever had", step)
     return ok("handlers", "workers have had every handler that the newest jobs need")
