@@ -66,7 +66,6 @@ def standing(**fields: Any) -> NewJob:
     ("schedule", "due"),
     [
         (None, timedelta(0)),
-        ("", timedelta(0)),
         ("NOW", timedelta(0)),
         ("in 90s", timedelta(seconds=90)),
         ("2030-06-01T00:00:00+02:00", datetime(2030, 5, 31, 22, tzinfo=UTC)),
