@@ -82,6 +82,10 @@ coverage: $(VENV)/.bench ## Run the suite and report the branch coverage of all 
 chaos: $(VENV)/.bench ## Run the long tests that kill, pause and starve processes
 	@$(BIN)/pytest -m chaos --timeout=3600 $(ARGS)
 
+.PHONY: attack
+attack: $(VENV)/.bench ## Attack real processes on the loopback: hold connections, kill, fuzz, fill disks (ARGS=…)
+	@$(BIN)/pytest -m "not chaos" --timeout=1200 tests/attack tests/api/test_hostile.py tests/api/test_isolation.py $(ARGS)
+
 .PHONY: bench
 bench: $(VENV)/.bench ## Measure Mainspring against its peers (ARGS=…)
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -14,6 +14,8 @@ from mainspring import __version__
 
 SUBMISSIONS = "test_submissions.py"
 """The suite that a document names test by test, and so do the results."""
+DID = "did"
+"""The property by which a test says in numbers what it did, when that it passed doesn't say enough."""
 VERDICTS = ("passed", "failed", "skipped")
 _WORSE = {"": 0, "passed": 1, "skipped": 2, "failed": 3}
 _MEANS = {"error": "failed", "xfailed": "passed", "xpassed": "failed"}
@@ -26,6 +28,7 @@ class Result:
     name: str
     verdict: str
     seconds: float
+    did: str = ""
 
     @property
     def path(self) -> PurePosixPath:
@@ -43,8 +46,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Called in the process that has heard of all tests, whoever ran them."""
     file: Path | None = config.getoption("results")
+    results = list(gathered(terminalreporter.stats.items()))
+    for result in results:
+        if result.did:
+            terminalreporter.write_line(f"{result.name}: {result.did}")
     if file is not None:
-        results = list(gathered(terminalreporter.stats.items()))
         about = f"Mainspring {__version__}, Python {platform.python_version()} on {sys.platform}"
         file.write_text(page(results, f"{about}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"), encoding="utf-8")
 
@@ -53,14 +59,16 @@ def gathered(stats: Iterable[tuple[str, Sequence[object]]]) -> Iterator[Result]:
     """One result per test: its setup, call and teardown take their time together, and the worst of them counts."""
     verdicts: dict[str, str] = {}
     seconds: defaultdict[str, float] = defaultdict(float)
+    did: dict[str, str] = {}
     for category, reports in stats:
         verdict = _MEANS.get(category, category)
         for report in reports:
             if verdict in _WORSE and isinstance(report, pytest.TestReport):
                 seconds[report.nodeid] += report.duration
                 verdicts[report.nodeid] = max(verdicts.get(report.nodeid, ""), verdict, key=_WORSE.__getitem__)
+                did |= {report.nodeid: str(said) for name, said in report.user_properties if name == DID}
     for name, verdict in sorted(verdicts.items()):
-        yield Result(name=name, verdict=verdict, seconds=seconds[name])
+        yield Result(name=name, verdict=verdict, seconds=seconds[name], did=did.get(name, ""))
 
 
 def page(results: Sequence[Result], about: str) -> str:
@@ -71,6 +79,10 @@ def page(results: Sequence[Result], about: str) -> str:
     named = [result for result in results if result.path.name == SUBMISSIONS]
     if named:
         sections.append("## Submissions, test by test\n\n" + _list(named))
+    attacks = [result for result in results if result.did]
+    if attacks:
+        rows = [f"| {_escaped(result.name)} | {result.verdict} | {result.did} |\n" for result in attacks]
+        sections.append("## What the attacks did\n\n| attack | | did |\n| --- | --- | --- |\n" + "".join(rows))
     failed = [result for result in results if result.verdict == "failed"]
     if failed:
         sections.append("## What failed\n\n" + _list(failed))

@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TRIED = """
 import pytest
 
-def test_good(): pass
+def test_good(record_property): record_property("did", "3 kills")
 def test_bad(): assert False
 @pytest.mark.skip
 def test_left_out(): pass
@@ -29,6 +29,11 @@ def test_folders_are_counted_and_failures_listed() -> None:
     assert "| `a/test_x.py::test_2[\\|'\\n]` | failed | 2.2 |" in written
 
 
+def test_what_an_attack_did_is_shown_in_numbers() -> None:
+    attack = Result(name="tests/attack/test_x.py::test_1", verdict="passed", seconds=1.0, did="12 kills")
+    assert "| `tests/attack/test_x.py::test_1` | passed | 12 kills |" in page([attack], "somewhere")
+
+
 def test_the_suite_that_a_document_names_is_shown_test_by_test() -> None:
     written = page([result("tests/integration/test_submissions.py::TestLoad::test_all")], "somewhere")
     assert "TestLoad" in written
@@ -47,4 +52,7 @@ def test_a_run_writes_what_became_of_every_test(tmp_path: Path) -> None:
         check=False,
     )
     assert ended.returncode == 1, ended.stdout
-    assert (tmp_path / "results.md").read_text().startswith("# Test results\n\n1 passed, 2 failed, 1 skipped; ")
+    written = (tmp_path / "results.md").read_text()
+    assert written.startswith("# Test results\n\n1 passed, 2 failed, 1 skipped; ")
+    assert "| `test_tried.py::test_good` | passed | 3 kills |" in written
+    assert b"test_tried.py::test_good: 3 kills" in ended.stdout
