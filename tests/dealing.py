@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-_STARTING_PROGRAMS = frozenset({"attack", "benchmarks", "browser", "deploy", "docs", "documents", "scenarios", "simulation"})
+_STARTING_PROGRAMS = frozenset(
+    {"attack", "benchmarks", "browser", "deploy", "docs", "documents", "scenarios", "simulation"}
+)
 """Folders whose tests take seconds, because they start programs or live through many histories."""
 _HERE = Path(__file__).parent
 

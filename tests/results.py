@@ -66,7 +66,7 @@ def gathered(stats: Iterable[tuple[str, Sequence[object]]]) -> Iterator[Result]:
             if verdict in _WORSE and isinstance(report, pytest.TestReport):
                 seconds[report.nodeid] += report.duration
                 verdicts[report.nodeid] = max(verdicts.get(report.nodeid, ""), verdict, key=_WORSE.__getitem__)
-                did |= {report.nodeid: str(said) for name, said in report.user_properties if name == DID}
+                did[report.nodeid] = "; ".join(str(said) for name, said in report.user_properties if name == DID)
     for name, verdict in sorted(verdicts.items()):
         yield Result(name=name, verdict=verdict, seconds=seconds[name], did=did.get(name, ""))
 

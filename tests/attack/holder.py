@@ -5,13 +5,15 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import TypeAlias
 
 REST = 0.5
 """Seconds between two signs of life, or until a connection that was closed is opened again."""
 CHUNK = b"1000\r\n" + b"x" * 0x1000 + b"\r\n"
 FEW_BYTES = 4096
 
-Reader, Writer = asyncio.StreamReader, asyncio.StreamWriter
+Reader: TypeAlias = asyncio.StreamReader
+Writer: TypeAlias = asyncio.StreamWriter
 Trick = Callable[[Reader, Writer], Awaitable[None]]
 
 
@@ -145,7 +147,7 @@ class Holder:
             # Little of an answer fits into the kernel, so that one who reads nothing is felt soon.
             connection = socket.socket()
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, FEW_BYTES)
-            connection.setblocking(False)  # noqa: FBT003 - as the socket wants it
+            connection.setblocking(False)
             with contextlib.closing(connection), contextlib.suppress(OSError):
                 await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", self._port))
                 reader, writer = await asyncio.open_connection(sock=connection, limit=FEW_BYTES)

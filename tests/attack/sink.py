@@ -52,12 +52,12 @@ class Sink:
         return calls.total() - len(calls)
 
     def repeated_although_done(self, killed: Mapping[int, float], before: float) -> list[Delivery]:
-        """Deliveries that were made again, although they were done so long *before* their process was killed."""
+        """Those made again after the kill of a process for which they were done so long *before* it was killed."""
         last = {delivery.execution: delivery for delivery in self.deliveries}
         return [
             delivery
             for delivery, at in self.answered.items()
-            if delivery.pid in killed and at + before < killed[delivery.pid] and last[delivery.execution] != delivery
+            if at + before < killed.get(delivery.pid, 0) < last[delivery.execution].at
         ]
 
     async def until_delivered(self, executions: int) -> None:

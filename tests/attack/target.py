@@ -110,28 +110,38 @@ class Target:
                     return found
                 await asyncio.sleep(PAUSE)
 
+    async def until_known(self, handler: str) -> None:
+        """Wait until a worker has this handler."""
+        async with asyncio.timeout(PATIENCE):
+            while handler not in (await self.ask("GET", "/api/v1/handlers"))[1]:  # noqa: ASYNC110 - nothing tells it
+                await asyncio.sleep(PAUSE)
+
     async def until_probed(self, path: str, status: int) -> None:
         """Ask a probe until it answers so."""
         async with asyncio.timeout(PATIENCE):
             while (await self.ask("GET", path))[0] != status:  # noqa: ASYNC110 - no event comes from there
                 await asyncio.sleep(PAUSE)
 
-    def complaints(self) -> list[Mapping[str, Any]]:
-        """Log lines that no attacker may cause: tracebacks, and what isn't a log line at all."""
-        return [
-            line
-            for line in self.running.lines
-            if "exception" in line or line["event"] == "not a log line" or "Traceback" in str(line)
-        ]
+    def complaints(self) -> list[str]:
+        """What no attacker may cause in the log: tracebacks, by their last lines, and what isn't a log line at all."""
+        found = []
+        for line in self.running.lines:
+            unknown = line.get("text", "") if line["event"] == "not a log line" else ""
+            raised = str(line.get("exception", "")).strip().rpartition("\n")[2]
+            if unknown or raised:
+                found.append(f"{line['event'].strip()}: {unknown}{raised}")
+        return found
 
 
 @asynccontextmanager
 async def attacked(place: Place, *arguments: str, role: str = "serve", program: str = PLAIN) -> AsyncIterator[Target]:
     """`mainspring serve` on a free port, ready."""
-    async with mainspring(place, role, "--port", "0", *arguments, program=program) as running:
-        async with Target(running, await running.url()) as target:
-            await target.until_probed("/readyz", 200)
-            yield target
+    async with (
+        mainspring(place, role, "--port", "0", *arguments, program=program) as running,
+        Target(running, await running.url()) as target,
+    ):
+        await target.until_probed("/readyz", 200)
+        yield target
 
 
 class Probing:

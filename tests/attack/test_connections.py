@@ -21,7 +21,7 @@ MOST_LOG_LINES = 200
 
 
 async def worked_on(target: Target, seconds: float) -> Probing:
-    """Submit and await shell jobs, which need descriptors of their own, for at least so long; none may fail even once."""
+    """For at least so long, submit and await shell jobs, which need descriptors of their own: none may fail once."""
     async with probed(target) as probing:
         least = asyncio.create_task(asyncio.sleep(seconds))
         jobs = []

@@ -16,7 +16,7 @@ from tests.attack.clients import Clients
 from tests.attack.conftest import Did
 from tests.attack.fleet import Fleet, Member
 from tests.attack.sink import Sink, receiving
-from tests.attack.target import EXECUTIONS, JOBS, Target
+from tests.attack.target import JOBS, Target
 from tests.scenarios.conftest import STORES
 from tests.scenarios.serve.processes import Place, embedded
 

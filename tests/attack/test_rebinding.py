@@ -18,7 +18,7 @@ TRICKS = (
     "GET http://evil.example/api/v1/jobs HTTP/1.1\r\nHost: evil.example",
     "GET /api/v1/jobs HTTP/1.1\r\nX-Forwarded-Host: localhost\r\nHost: evil.example",
 )
-SECRET = "confidential-payload"
+PRIVATE = "confidential-payload"
 
 
 async def routes(target: Target, job: str) -> list[str]:
@@ -35,16 +35,16 @@ async def routes(target: Target, job: str) -> list[str]:
 
 async def test_no_route_is_read_under_a_foreign_name_but_the_probes(tmp_path: Path, did: Did) -> None:
     async with attacked(embedded(tmp_path)) as target:
-        job = await target.submitted(handler="test.echo", payload=SECRET, name=SECRET)
+        job = await target.submitted(handler="test.echo", payload=PRIVATE, name=PRIVATE)
         await target.ended(job)
-        await target.post("/api/v1/locks/printer/acquire", {"holder": SECRET, "ttl_ms": 60_000})
+        await target.post("/api/v1/locks/printer/acquire", {"holder": PRIVATE, "ttl_ms": 60_000})
         read = []
         for path in await routes(target, job):
             for host in (name.format(port=target.port) for name in FOREIGN):
                 for method in ("GET", "HEAD"):
                     status, text = await target.ask(method, path, Host=host, X_User_ID="default")
                     allowed = status < 400 if path in PROBES else status == 403
-                    if not allowed or SECRET in text:
+                    if not allowed or PRIVATE in text:
                         read.append(f"{method} {path} as {host}: {status} {text[:80]}")
         assert not read, "\n".join(read)
         did(requests=target.requests)
