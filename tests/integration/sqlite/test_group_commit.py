@@ -1,4 +1,7 @@
 import asyncio
+import contextlib
+import threading
+from pathlib import Path
 from typing import cast
 
 import apsw
@@ -7,11 +10,13 @@ import pytest
 from mainspring.adapters.sqlite.engine import Transaction
 from mainspring.adapters.sqlite.group_commit import Request, commit_group
 from mainspring.adapters.sqlite.store import SqliteStore
-from mainspring.adapters.sqlite.threaded_engine import MAX_GROUP, ThreadedEngine
+from mainspring.adapters.sqlite.threaded_engine import MAX_GROUP, READERS, ThreadedEngine
 from mainspring.domain.ids import DEFAULT_LANE, SessionId
 from mainspring.errors import SessionLost, StoreFull, StoreUnavailable
 from mainspring.ports.work import Addition
 from tests.integration.sqlite.support import RealClock, new_run, new_session
+
+PATIENCE = 20
 
 
 async def test_operations_of_one_turn_of_the_loop_share_a_transaction_and_only_so_many(store: SqliteStore) -> None:
@@ -104,3 +109,21 @@ async def test_everybody_is_answered_even_if_nothing_can_be_rolled_back() -> Non
         request.resolve()
         with pytest.raises(StoreFull, match="nothing was stored"):
             await request.future
+
+
+async def test_an_open_store_opens_no_more_files(store: SqliteStore) -> None:
+    """Whoever takes all descriptors later mustn't be able to end it."""
+    both = threading.Barrier(READERS)
+    before = open_files()
+    reads = (store._engine.read(lambda _: both.wait(PATIENCE)) for _ in range(READERS))
+    await asyncio.gather(store.work.add([new_run()]), *reads)
+    assert open_files() == before
+
+
+def open_files() -> list[str]:
+    """The store's, once for each descriptor."""
+    found = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # the one by which the folder is read
+            found.append(str(descriptor.readlink()))
+    return sorted(path for path in found if ".db" in path)

@@ -6,6 +6,7 @@ share the next. Nothing is answered before it is durable.
 
 import asyncio
 import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import TypeVar
@@ -39,13 +40,14 @@ class ThreadedEngine:
         self._asked: dict[asyncio.AbstractEventLoop, list[Request]] = {}
         """What was asked for in this turn of each loop: the writer would be awake before the turn is over."""
         self._inbox: SimpleQueue[list[Request] | None] = SimpleQueue()
-        self._local = threading.local()
+        # Opened before anybody can take the descriptors that they need; there is one for each thread.
+        self._unused = deque(_reader(path) for _ in range(READERS))
         self._at_hand = _reader(path)
         self._at_hand.set_busy_timeout(0)
         self._glancing = threading.Lock()
         self._closed = False
         self._checkpointer = Checkpointer(path, self._connection)
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader", initializer=self._open_reader)
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
         self._writer = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
         self._writer.start()
 
@@ -98,6 +100,8 @@ class ThreadedEngine:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._writer.join)
         await loop.run_in_executor(None, self._readers.shutdown)
+        for connection in self._unused:
+            connection.close()
         with self._glancing:
             self._at_hand.close()
 
@@ -106,14 +110,14 @@ class ThreadedEngine:
         for start in range(0, len(asked), MAX_GROUP):
             self._inbox.put(asked[start : start + MAX_GROUP])
 
-    def _open_reader(self) -> None:
-        self._local.connection = _reader(self._path)
-
     def _read(self, operation: Operation[T]) -> T:
+        connection = self._unused.pop()
         try:
-            return _read(self._local.connection, self._clock, operation)
+            return _read(connection, self._clock, operation)
         except apsw.Error as error:
             raise translation(error, self._path) from error
+        finally:
+            self._unused.append(connection)
 
     def _run(self) -> None:
         while group := self._next_group():
