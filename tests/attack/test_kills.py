@@ -87,7 +87,8 @@ class Harm:
         await self._fleet.rename(name, f"newcomer-{self._newcomers}")
 
     async def _stops(self) -> None:
-        await self._fleet.stop(self._chance.choice(self._fleet.names("worker")), STANDSTILL)
+        names = (*self._fleet.names("worker"), *self._fleet.names("scheduler"))
+        await self._fleet.stop(self._chance.choice(names), STANDSTILL)
 
     async def _others(self) -> None:
         name = self._chance.choice((*self._fleet.names("scheduler"), "api"))
