@@ -112,6 +112,13 @@ async def a_reader_who_reads_nothing(_: Reader, writer: Writer) -> None:
         await asyncio.sleep(REST)
 
 
+async def a_client_far_ahead(_: Reader, writer: Writer) -> None:
+    """Send thousands of requests at once, and take no answer."""
+    writer.write((_head("GET", "/openapi.json") + b"\r\n") * 20_000)
+    await writer.drain()
+    await asyncio.Event().wait()
+
+
 TRICKS: tuple[Trick, ...] = (
     nothing,
     half_a_header,
@@ -123,6 +130,7 @@ TRICKS: tuple[Trick, ...] = (
     an_endless_body_that_is_too_large,
     an_event_stream,
     a_reader_who_reads_nothing,
+    a_client_far_ahead,
 )
 
 

@@ -16,6 +16,8 @@ CONNECTIONS = 145
 SHELL_JOBS = 40
 LONG_HOLD, SHORT_HOLD = 20.0, 5.0
 """Seconds at least; each takes as long as the jobs take besides."""
+MOST_MEMORY = 300
+"""Megabytes that all connections together may take."""
 MOST_LOG_LINES = 200
 """A server that can't accept says so, but not once for each time it tries."""
 
@@ -36,14 +38,25 @@ async def worked_on(target: Target, seconds: float) -> Probing:
     return probing
 
 
+def megabytes(target: Target) -> int:
+    """What the server's process has in memory."""
+    status = Path(f"/proc/{target.running.process.pid}/status").read_text(encoding="ascii")
+    (line,) = (line for line in status.splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) // 1024
+
+
 async def assert_endured(tmp_path: Path, trick: Trick, seconds: float, did: Did) -> None:
     program = under(descriptors=DESCRIPTORS)
     async with attacked(embedded(tmp_path), program=program) as target, held(target.port, trick, CONNECTIONS) as holder:
+        before = megabytes(target)
         probing = await worked_on(target, seconds)
-        did(connections=holder.opened, closed_by_the_server=holder.closed, probes=probing.asked, jobs=SHELL_JOBS)
+        taken = megabytes(target) - before
+        counts = {"closed_by_the_server": holder.closed, "probes": probing.asked, "jobs": SHELL_JOBS}
+        did(connections=holder.opened, **counts, megabytes=taken)
         assert holder.opened >= CONNECTIONS / 2
         assert not probing.faults, probing.faults
         assert not target.complaints()
+        assert taken < MOST_MEMORY
         assert len(target.running.lines) < MOST_LOG_LINES
 
 

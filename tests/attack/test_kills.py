@@ -3,13 +3,16 @@
 import asyncio
 import random
 import shutil
+import sqlite3
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.attack.clients import Clients
@@ -22,7 +25,7 @@ from tests.scenarios.serve.processes import Place, embedded
 
 pytestmark = pytest.mark.attack
 
-HARMS = 24
+HARMS = 25
 SEED = 21
 JOBS_IN_ALL = {"sqlite": 4_000, "postgresql": 4_000, "cassandra": 600}
 CLIENTS = 4
@@ -30,11 +33,13 @@ BATCHES = (1, 1, 7, 50)
 """How many jobs each client submits at a time."""
 RECURRING = 3
 CONCURRENCY = 8
-TTL = 3
+TTL = 4
 """Seconds of silence after which a session ends."""
 STANDSTILL = TTL + 2
 PACE = 1.5
 """Seconds between two harms, at most."""
+HELD_UP = 1.2
+"""Seconds that a store is locked by somebody else: less than a session lasts."""
 NOTED_WITHIN = 0.5
 """Seconds from an effect until it lies in the journal, at most."""
 PATIENCE = 240
@@ -62,18 +67,36 @@ def members() -> dict[str, Member]:
     }
 
 
+@contextmanager
+def held_up(place: Place) -> Iterator[None]:
+    """Nothing can be settled meanwhile, because somebody else has locked what that needs; not on Cassandra."""
+    if place.store.startswith("sqlite"):
+        with closing(sqlite3.connect(place.store.removeprefix("sqlite:///"), isolation_level=None)) as file:
+            file.execute("BEGIN IMMEDIATE")
+            yield
+    elif place.store.startswith("postgresql"):
+        with psycopg.connect(place.store) as connection:
+            connection.execute("LOCK TABLE mainspring.history IN EXCLUSIVE MODE")
+            yield
+            connection.rollback()
+    else:
+        yield
+
+
 class Harm:
     """One misfortune after the other, chosen by a seed."""
 
-    def __init__(self, fleet: Fleet, chance: random.Random) -> None:
+    def __init__(self, fleet: Fleet, place: Place, chance: random.Random) -> None:
         self._fleet = fleet
+        self._place = place
         self._chance = chance
         self._newcomers = 0
 
     async def run(self) -> None:
-        for _ in range(HARMS):
+        harms = (self._returns, self._never_returns, self._dies_unsettled, self._stops, self._others)
+        for number in range(HARMS):
             await asyncio.sleep(self._chance.uniform(0, PACE))
-            await self._chance.choice((self._returns, self._returns, self._never_returns, self._stops, self._others))()
+            await harms[number % len(harms)]()
 
     async def _returns(self) -> None:
         name = self._chance.choice(self._fleet.names("worker"))
@@ -83,6 +106,15 @@ class Harm:
     async def _never_returns(self) -> None:
         name = self._chance.choice(self._fleet.names("worker"))
         await self._fleet.kill(name)
+        self._newcomers += 1
+        await self._fleet.rename(name, f"newcomer-{self._newcomers}")
+
+    async def _dies_unsettled(self) -> None:
+        """What it has finished is in its journal alone, because the store was held up."""
+        name = self._chance.choice(self._fleet.names("worker"))
+        with held_up(self._place):
+            await asyncio.sleep(HELD_UP)
+            await self._fleet.kill(name)
         self._newcomers += 1
         await self._fleet.rename(name, f"newcomer-{self._newcomers}")
 
@@ -105,7 +137,7 @@ async def test_nothing_is_lost_or_overwritten_and_little_repeated_whoever_is_kil
         clients = Clients(port, {"sink": sink.url}, chance)
         recurring = await submitted_schedules(port, fleet, sink)
         async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as together:
-            together.create_task(Harm(fleet, chance).run())
+            together.create_task(Harm(fleet, place, chance).run())
             for number, batch in enumerate(BATCHES):
                 together.create_task(clients.submit(f"client-{number}", JOBS_IN_ALL[kind] // CLIENTS, batch))
         async with Target(fleet.running["api"], f"http://127.0.0.1:{port}") as target:

@@ -8,7 +8,7 @@ is alone goes with the end of the loop's turn.
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from mainspring.api.pipelining import BoundedPipeline
 
 WHOLE = 2
 """Most answers are a head and one body, which needn't wait for the turn's end."""
@@ -16,7 +16,7 @@ MOST_HELD = 65536
 """Bytes that are passed on without waiting for more: from here on the kernel may tell us to wait."""
 
 
-class JoiningProtocol(HttpToolsProtocol):
+class JoiningProtocol(BoundedPipeline):
     """HTTP/1.1 as the server speaks it, over `JoinedWrites`."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in its base class
