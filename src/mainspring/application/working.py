@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
+from mainspring import descriptors
 from mainspring.wiring.apps import Application
 from mainspring.wiring.logging import configure_logging
 from mainspring.wiring.process import Process, Role
@@ -36,6 +37,7 @@ async def running_beside(settings: Settings, application: Application) -> AsyncI
 async def run_in_foreground(settings: Settings, application: Application) -> None:
     """Run until a signal comes; RuntimeError if a part failed, which the log describes."""
     configure_logging(settings.log_format, settings.log_level)
+    descriptors.raise_limit()
     if await run_once_there(Process(), settings, partial(_roles, application), service=SERVICE) != 0:
         raise RuntimeError("the worker failed; the log says why")
 

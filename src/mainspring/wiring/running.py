@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from mainspring import descriptors
 from mainspring.wiring.apps import Application, load_apps
 from mainspring.wiring.duties import Duty
 from mainspring.wiring.garbage import collect_seldom
@@ -24,6 +25,7 @@ log = structlog.get_logger("mainspring.process")
 async def run_process(settings: Settings, duties: Collection[Duty], *, samples: bool = False) -> int:
     """Fulfil *duties* until told to stop, and return the exit code."""
     configure_logging(settings.log_format, settings.log_level)
+    descriptors.raise_limit()
     process = Process()
     reception = _reception(settings, process, duties)
 
@@ -80,7 +82,7 @@ def _reception(settings: Settings, process: Process, duties: Collection[Duty]) -
     # A worker or a scheduler alone starts in half the time without all that answers requests.
     from mainspring.wiring.reception import Reception  # noqa: PLC0415
 
-    return Reception.at(settings, process.stop)
+    return Reception.at(settings, process.stop, slots=settings.concurrency if Duty.WORKER in duties else 0)
 
 
 async def _roles(

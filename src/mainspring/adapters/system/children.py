@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from typing import Any
 
+from mainspring import descriptors
 from mainspring.errors import MainspringError
 
 _RESULT, _ERROR = b"r", b"e"
@@ -37,7 +38,8 @@ class Child:
     def __init__(self, context: ForkServerContext, address: str, arguments: str) -> None:
         self._ours, theirs = context.Pipe()
         self._theirs = theirs
-        self._process: ForkServerProcess = context.Process(target=_serve, args=(theirs, address, arguments))
+        given = (theirs, address, arguments, descriptors.original())
+        self._process: ForkServerProcess = context.Process(target=_serve, args=given)
         self._guard = threading.Lock()
         self._killed = False
         self._ended = False
@@ -88,8 +90,9 @@ def _understood(answer: bytes | None, exit_code: int | None) -> Any:
     return json.loads(answer[1:])
 
 
-def _serve(connection: Connection, address: str, arguments: str) -> None:
+def _serve(connection: Connection, address: str, arguments: str, most_open: int | None) -> None:
     os.setsid()
+    descriptors.restore(most_open)
     threading.Thread(target=_end_with_parent, args=(connection,), daemon=True).start()
     try:
         module, _, name = address.partition(":")

@@ -9,6 +9,8 @@ import os
 import subprocess
 from contextlib import suppress
 
+from mainspring import descriptors
+
 _SHELL = "/bin/sh"
 _SCRIPT = """
 trap '' HUP INT QUIT TERM
@@ -68,12 +70,14 @@ class Guardian:
 
 
 def _spawn() -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(  # noqa: S603 - a script of our own
-        (_SHELL, "-c", _SCRIPT),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={},
-        cwd="/",
-        start_new_session=True,
+    return descriptors.start(
+        lambda: subprocess.Popen(  # noqa: S603 - a script of our own
+            (_SHELL, "-c", _SCRIPT),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={},
+            cwd="/",
+            start_new_session=True,
+        )
     )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from mainspring import descriptors
 from mainspring.worker.handlers.guardian import Guardian
 
 _CHUNK = 64 * 1024
@@ -128,15 +129,17 @@ class Group:
 
 
 def _start(program: Program, output: int) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(  # noqa: S603 - running what the user asks for is the purpose, and policy allowed it
-        program.arguments,
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=output,
-        cwd=program.folder,
-        env=program.environment,
-        pass_fds=program.descriptors,
-        start_new_session=True,
+    return descriptors.start(
+        lambda: subprocess.Popen(  # noqa: S603 - running what the user asks for is the purpose, and policy allowed it
+            program.arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=program.folder,
+            env=program.environment,
+            pass_fds=program.descriptors,
+            start_new_session=True,
+        )
     )
 
 
