@@ -22,7 +22,14 @@ if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest_plugins = ["tests.missing", "tests.postgres", "tests.cassandra", "tests.valkey", "tests.results"]
+pytest_plugins = [
+    "tests.lost_tasks",
+    "tests.missing",
+    "tests.postgres",
+    "tests.cassandra",
+    "tests.valkey",
+    "tests.results",
+]
 
 # Before anything imports them: contract suites live in the package, and their assertions are to explain themselves too.
 pytest.register_assert_rewrite("mainspring.testing.contracts")

@@ -3,7 +3,8 @@ import importlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -13,10 +14,12 @@ import pytest
 
 from mainspring import App
 from mainspring.application import WrongArguments
+from mainspring.application.portal import Portal
 from mainspring.client import Job, JobFailed
 from mainspring.errors import ConfigurationError
 from mainspring.wiring.local import local_client
 from mainspring.wiring.resources import opened
+from tests.lost_tasks import check_closed_loops
 
 LONG = timedelta(seconds=60)
 
@@ -69,6 +72,33 @@ def test_callers_without_a_loop_submit_and_wait(app: App) -> None:
             return await asyncio.to_thread(submitted.wait, at_most=LONG)
 
     assert asyncio.run(work()) == "HELLO"
+
+
+def test_an_application_that_is_closed_leaves_nothing_running(tmp_path: Path) -> None:
+    app = App(f"sqlite:///{tmp_path}/mainspring.db")
+
+    @app.task()
+    def never() -> None:
+        pass
+
+    with pytest.raises(TimeoutError):
+        never.delay().wait(at_most=timedelta(seconds=0.2))
+    app.close()
+    check_closed_loops()
+
+
+def test_a_portal_that_is_closed_ends_what_was_begun_there() -> None:
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[list[asyncio.Task[bool]]]:
+        yield []
+
+    async def begin(held: list[asyncio.Task[bool]]) -> None:
+        held.append(asyncio.create_task(asyncio.Event().wait()))
+
+    portal = Portal(opening)
+    portal.call_blocking(begin)
+    portal.close()
+    check_closed_loops()
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,8 @@ from mainspring.api.tracing import Traced
 from mainspring.api.workers import workers_router
 from mainspring.version import __version__
 
+MOST_STREAMS = 5_000
+
 
 def create_app(
     ports: ApiPorts,
@@ -45,11 +47,13 @@ def create_app(
     hosts: frozenset[str] | None = LOOPBACK_NAMES,
     access: Access | None = ON_LOOPBACK,
     defaults: Defaults = DEFAULTS,
+    most_streams: int = MOST_STREAMS,
 ) -> FastAPI:
-    """The whole API; requests that change something must name one of *hosts*, or any name if it is None.
+    """The whole API; requests must name one of *hosts*, or any name if it is None.
 
     Without *access* nobody needs a key: for a program that calls the application itself, on a store of its own.
-    *defaults* are for jobs that are created with `schedule` in the lab's words.
+    *defaults* are for jobs that are created with `schedule` in the lab's words; *most_streams*
+    bounds the event streams that are open at once.
     """
     services = Services.over(ports, quota=0 if access is None else access.quota)
     app = _bare_app()
@@ -61,7 +65,7 @@ def create_app(
             app.add_middleware(Limits, per_second=access.rate_per_second, clock=ports.clock)
         app.add_middleware(Credentials, access=access, keys=ports.keys, clock=ports.clock)
     _observe(app, ports)
-    for router in _native(services):
+    for router in _native(services, most_streams):
         app.include_router(router, prefix="/api/v1")
     for dialect in (lab_router(services, defaults), lab_cluster_router(ports), submit_router(services)):
         app.include_router(dialect)
@@ -93,7 +97,7 @@ def _observe(app: FastAPI, ports: ApiPorts) -> None:
         app.add_middleware(Traced, tracing=ports.tracing)
 
 
-def _native(services: Services) -> Sequence[APIRouter]:
+def _native(services: Services, most_streams: int) -> Sequence[APIRouter]:
     return (
         batch_router(services),
         jobs_router(services),
@@ -105,7 +109,7 @@ def _native(services: Services) -> Sequence[APIRouter]:
         locks_router(services),
         audit_router(services),
         keys_router(services),
-        events_router(services.ports),
+        events_router(services.ports, most_streams),
         metrics_router(services.ports),
         timeline_router(services.ports),
         handlers_router(services.ports),

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.types import Receive, Scope, Send
 
 from mainspring.api.caller import Requester
-from mainspring.api.follower import Follower
+from mainspring.api.follower import Follower, TooManyStreams
 from mainspring.api.ports import ApiPorts
 from mainspring.api.problems import problem
 from mainspring.api.stream import Stream
@@ -18,7 +18,6 @@ from mainspring.domain.ids import JobId
 from mainspring.errors import NotFound
 from mainspring.ports.changes import Position
 
-MOST_STREAMS = 10_000
 PATIENCE = 30.0
 """Seconds in which a reader must take something before it is cut off."""
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -52,9 +51,14 @@ class EventStream(Response):
         self._audience = audience
         self._after = after
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - what servers call
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Join before answering, so that nothing is missed from the first byte on."""
-        stream, first = await self._follower.join(self._audience, self._after)
+        try:
+            stream, first = await self._follower.join(self._audience, self._after)
+        except TooManyStreams as error:
+            refusal = problem(503, "too_many_streams", "Too many streams are open", str(error))
+            await refusal(scope, receive, send)
+            return
         leaving = asyncio.create_task(_leave(receive, stream))
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -82,10 +86,12 @@ async def _leave(receive: Receive, stream: Stream) -> None:
     stream.end()
 
 
-def events_router(ports: ApiPorts) -> APIRouter:
-    """The endpoint over *ports*."""
+def events_router(ports: ApiPorts, most_streams: int) -> APIRouter:
+    """The endpoint over *ports*, for *most_streams* readers at a time."""
     router = APIRouter()
-    follower = Follower(changes=ports.changes, sessions=ports.sessions, clock=ports.clock, ending=ports.ending)
+    follower = Follower(
+        changes=ports.changes, sessions=ports.sessions, clock=ports.clock, ending=ports.ending, most=most_streams
+    )
 
     @router.get("/events", summary="Follow changes", description=_ABOUT, responses={200: _STREAM})
     async def events(
@@ -98,8 +104,6 @@ def events_router(ports: ApiPorts) -> APIRouter:
             if record is None:
                 raise NotFound(f"there is no job {query.job_id}")
             caller.check(record.job.owner, f"job {query.job_id}")
-        if follower.streams >= MOST_STREAMS:
-            return problem(503, "too_many_streams", "Too many streams are open", "close some, or ask another process")
         after = Position(last_event_id) if last_event_id else None
         return EventStream(follower, Audience(caller.visible, query.job_id), after)
 

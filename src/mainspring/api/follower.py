@@ -28,13 +28,22 @@ KEEP_ALIVE = 15.0
 RETRY = b"retry: 2000\n"
 _KEPT_ALIVE = b": still here\n\n"
 
+
+class TooManyStreams(MainspringError):
+    """There is no room for another stream; the message says what to do."""
+
+
 log = structlog.get_logger("mainspring.api")
 
 
 class Follower:
     """The source of all streams. It rests while there are none, and ends them when the process is *ending*."""
 
-    def __init__(self, *, changes: Changes, sessions: Sessions, clock: Clock, ending: Callable[[], bool]) -> None:
+    def __init__(
+        self, *, changes: Changes, sessions: Sessions, clock: Clock, ending: Callable[[], bool], most: int
+    ) -> None:
+        """At most *most* streams at a time, and half as many of one owner among several."""
+        self._most = most
         self._changes = changes
         self._sessions = sessions
         self._clock = clock
@@ -54,11 +63,15 @@ class Follower:
         return sum(map(len, self._streams.values()))
 
     async def join(self, audience: Audience, after: Position | None) -> tuple[Stream, bytes]:
-        """A stream of what changes from now on, and the text to begin with: what happened after *after*."""
+        """A stream of what changes from now on, and the text to begin with: what happened after *after*.
+
+        TooManyStreams if there is no room for another.
+        """
         stream = Stream()
         async with self._starting:
             if self._task is None:
                 await self._start()
+            self._check_room(audience)
             self._streams.setdefault(audience, {})[stream] = None
         try:
             return stream, RETRY + await self._missed(audience, after)
@@ -72,6 +85,18 @@ class Follower:
         streams.pop(stream, None)
         if not streams:
             self._streams.pop(audience, None)
+        if not self._streams and self._task is not None:
+            # Nothing is read for nobody, nor from a store that is closed after its last reader has gone.
+            self._task.cancel()
+            self._task = None
+
+    def _check_room(self, audience: Audience) -> None:
+        """Raise TooManyStreams; an audience without an owner is that of an API that is open to everybody."""
+        if self.streams >= self._most:
+            raise TooManyStreams("close some, or ask another process")
+        own = sum(len(streams) for each, streams in self._streams.items() if each.owner == audience.owner)
+        if audience.owner is not None and own >= max(1, self._most // 2):
+            raise TooManyStreams("one owner has half of all there may be; close some")
 
     async def _start(self) -> None:
         self._position = await self._changes.position()
@@ -101,9 +126,11 @@ class Follower:
                     log.warning("events.store_unavailable", error=str(error))
                 self._keep_alive()
         finally:
-            self._task = None
-            for stream in [each for streams in self._streams.values() for each in streams]:
-                stream.end(b"retry: 1000\n\n")
+            # Whoever cancelled it has let go of it: streams that came since are another's.
+            if self._task is asyncio.current_task():
+                self._task = None
+                for stream in [each for streams in self._streams.values() for each in streams]:
+                    stream.end(b"retry: 1000\n\n")
 
     async def _step(self) -> None:
         now = self._clock.monotonic()

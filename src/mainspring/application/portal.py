@@ -62,10 +62,18 @@ class _Life(Generic[Held]):
         atexit.unregister(self._end_with_the_interpreter)
         if self.process != os.getpid() or self._loop.is_closed():
             return
-        asyncio.run_coroutine_threadsafe(self._closing.aclose(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    async def _close(self) -> None:
+        """Close what is held, then end what still runs: a loop that is closed with tasks in it loses them."""
+        await self._closing.aclose()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     def _end_with_the_interpreter(self) -> None:
         # Executors are shut down by now, so that not everything can be closed; what was answered is durable.

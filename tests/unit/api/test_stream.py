@@ -40,7 +40,7 @@ def store(clock: ManualClock) -> MemoryStore:
 
 @pytest.fixture
 def follower(store: MemoryStore, clock: ManualClock) -> Follower:
-    return Follower(changes=store.changes, sessions=store.sessions, clock=clock, ending=lambda: False)
+    return Follower(changes=store.changes, sessions=store.sessions, clock=clock, ending=lambda: False, most=1000)
 
 
 async def test_what_waits_is_taken_at_once() -> None:
@@ -166,7 +166,7 @@ async def test_nobody_reads_the_store_while_nobody_listens(store: MemoryStore, c
             return await super().since(position, most=most, watched=watched)
 
     changes = Counting(store.tables)
-    follower = Follower(changes=changes, sessions=store.sessions, clock=clock, ending=lambda: False)
+    follower = Follower(changes=changes, sessions=store.sessions, clock=clock, ending=lambda: False, most=1000)
     stream, _ = await follower.join(EVERYBODY, None)
     await step(clock)
     assert changes.asked == 1
@@ -190,7 +190,7 @@ async def test_a_store_that_is_away_for_a_while_costs_no_event(store: MemoryStor
             return await super().since(position, most=most, watched=watched)
 
     changes = Shaky(store.tables)
-    follower = Follower(changes=changes, sessions=store.sessions, clock=clock, ending=lambda: False)
+    follower = Follower(changes=changes, sessions=store.sessions, clock=clock, ending=lambda: False, most=1000)
     stream, _ = await follower.join(EVERYBODY, None)
     changes.away = True
     await added(store.work, Factory(), 2)
