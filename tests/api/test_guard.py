@@ -2,6 +2,12 @@ import io
 
 import aiohttp
 import pytest
+from fastapi import FastAPI
+
+from mainspring.api.app import create_app
+from mainspring.api.credentials import PUBLIC
+from mainspring.api.ports import ApiPorts
+from tests.api.serving import served
 
 JOBS = "/api/v1/jobs"
 ID = "01985c5e-7a53-7cc1-8f2b-3c1d5e9a0b47"
@@ -30,6 +36,44 @@ async def test_a_foreign_page_cannot_post_a_job(
         assert (await response.json(content_type=None))["error"] == code
     async with client.get(JOBS) as response:
         assert (await response.json())["items"] == []
+
+
+def readable(app: FastAPI) -> list[str]:
+    """Everything that can be read, in the document or not; ids stand for nothing that is there."""
+    described = [path for path, methods in app.openapi()["paths"].items() if "get" in methods]
+    return [
+        *(path.replace("{", "").replace("}", "") for path in described),
+        "/",
+        "/dashboard/",
+        "/docs",
+        "/openapi.json",
+    ]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+async def test_a_foreign_page_reads_nothing_but_what_probes_and_collectors_may(ports: ApiPorts, method: str) -> None:
+    app = create_app(ports)
+    async with served(app) as client:
+        for path in readable(app):
+            async with client.request(method, path, headers={"Host": "attacker.example:8080"}) as response:
+                assert (response.status == 403) is (path not in PUBLIC), path
+                if response.status == 403 and method != "HEAD":
+                    refusal = await response.json(content_type=None)
+                    assert refusal["error"] == "foreign_host"
+                    assert "MAINSPRING_ALLOW_HOST" in refusal["detail"]
+
+
+async def test_a_name_that_was_allowed_is_ours(ports: ApiPorts) -> None:
+    async with served(create_app(ports, hosts=frozenset({"jobs.example.org"}))) as client:
+        for host, status in (("jobs.example.org", 200), ("JOBS.example.org:443", 200), ("localhost", 403)):
+            async with client.get(JOBS, headers={"Host": host}) as response:
+                assert response.status == status
+
+
+async def test_probes_are_answered_under_any_name(client: aiohttp.ClientSession) -> None:
+    for path in ("/metrics", "/healthz", "/readyz"):
+        async with client.get(path, headers={"Host": "10.1.2.3:8080"}) as response:
+            assert response.status == 200
 
 
 @pytest.mark.parametrize(

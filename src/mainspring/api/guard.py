@@ -1,7 +1,8 @@
-"""What a web page must not be able to do: change something here on behalf of whoever looks at it.
+"""What a web page must not be able to do: use us on behalf of whoever looks at it.
 
 A browser sends foreign pages' requests with their Origin, sends forms with a type of their own, and reaches us under
-a foreign name when that name was made to resolve to our address. Each is refused before anything is read.
+a foreign name when that name was made to resolve to our address; then the page may read our answers, too. Each is
+refused before anything is read.
 """
 
 from functools import lru_cache
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mainspring.api.credentials import PUBLIC, path_of
 from mainspring.api.headers import header
 from mainspring.api.problems import problem
 
@@ -18,7 +20,7 @@ _JSON = "application/json"
 
 
 class Guard:
-    """Lets requests that change something pass only with our own Host, no foreign Origin and JSON as their body."""
+    """Lets requests pass only with our own Host; and those that change something without a foreign Origin, as JSON."""
 
     def __init__(self, app: ASGIApp, *, hosts: frozenset[str] | None) -> None:
         """*hosts* are our names; None trusts every name."""
@@ -27,19 +29,23 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer for the application, or let it answer."""
-        if scope["type"] == "http" and scope["method"] not in _READING:
-            refusal = self._refusal(scope)
-            if refusal is not None:
-                status, code, detail = refusal
-                answer = problem(status, code, "The request was refused", detail)
-                await answer(scope, receive, send)
-                return
+        refusal = self._refusal(scope) if scope["type"] == "http" else None
+        if refusal is not None:
+            status, code, detail = refusal
+            answer = problem(status, code, "The request was refused", detail)
+            await answer(scope, receive, send)
+            return
         await self._app(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> tuple[int, str, str] | None:
         host = header(scope, b"host") or ""
-        if self._hosts is not None and _name(host) not in self._hosts:
-            return 403, "foreign_host", f"this server doesn't answer to the name {host!r}"
+        if self._hosts is not None and _name(host) not in self._hosts and path_of(scope) not in PUBLIC:
+            detail = (
+                f"this server doesn't answer to the name {host!r}; --allow-host (MAINSPRING_ALLOW_HOST) names others"
+            )
+            return 403, "foreign_host", detail
+        if scope["method"] in _READING:
+            return None
         origin = header(scope, b"origin")
         if origin is not None and _place(origin) != host:
             return 403, "foreign_origin", f"pages of {origin!r} may not change anything here"

@@ -1,6 +1,7 @@
 """The kinds of values that a setting can have: how each is read from text, and how to say what is allowed."""
 
 import ipaddress
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,6 +21,7 @@ STORE = "store"
 DIRECT = "direct"
 """In place of the URL of a broker: through the store alone."""
 
+_HOST_NAME = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
 _YES = frozenset({"1", "true", "yes", "on"})
 _NO = frozenset({"0", "false", "no", "off", ""})
 
@@ -102,6 +104,13 @@ def _read_name(text: str) -> str:
     return text
 
 
+def _read_host_name(text: str) -> str:
+    name = text.strip().lower()
+    if not _HOST_NAME.fullmatch(name):
+        raise ValueError(text)
+    return name.strip("[]")
+
+
 def _read_coordinator(text: str) -> str:
     url = text.strip()
     if url.lower() == STORE:
@@ -141,6 +150,7 @@ SCYLLA_HOSTS = Kind(
 COORDINATOR = Kind(form=f"{STORE}, or a URL like redis://host:6379/0", read=_read_coordinator)
 BROKER = Kind(form=f"{DIRECT}, or a URL like redis://host:6379/0", read=_read_broker)
 NAME = Kind(form="up to 100 letters, digits, '-', '_' and '.'", read=_read_name)
+HOST_NAME = Kind(form="a host's name or address without its port, IPv6 in brackets", read=_read_host_name)
 FOLDER = Kind(form="the path of a folder", read=lambda text: Path(_read_text(text)).expanduser())
 SWITCH = Kind(form="1 or 0, yes or no", read=_read_switch, switch=True)
 PORT = number(0, 65_535)

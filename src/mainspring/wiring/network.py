@@ -37,10 +37,11 @@ def access_of(settings: Settings) -> Access:
 
 
 def own_names(settings: Settings) -> frozenset[str] | None:
-    """The names under which we may be asked to change something; None for any.
+    """The names that requests may call us by; None for any.
 
-    Where others can reach us they need a key, which no foreign page can send, or the network is trusted.
+    Where others can reach us under names that nobody told us, they need a key, which no foreign page can send, or the
+    network is trusted.
     """
-    if settings.trust_network or not is_loopback(settings.host):
+    if not settings.allow_hosts and (settings.trust_network or not is_loopback(settings.host)):
         return None
-    return LOOPBACK_NAMES | {settings.host.lower()}
+    return LOOPBACK_NAMES | {settings.host.lower(), *settings.allow_hosts}

@@ -19,6 +19,7 @@ from mainspring.wiring.kinds import (
     COORDINATOR,
     DIRECT,
     FOLDER,
+    HOST_NAME,
     MILLISECONDS,
     NAME,
     NETWORK,
@@ -168,6 +169,36 @@ class Settings:
     )
     trust_network: bool = setting(
         Part.HTTP, SWITCH, False, "TRUST_NETWORK", "Everybody who can reach the API may use it."
+    )
+    allow_hosts: tuple[str, ...] = setting(
+        Part.HTTP,
+        several(HOST_NAME),
+        (),
+        "ALLOW_HOST",
+        "Name that requests may have in Host beside localhost and the address that is listened on, for a proxy that "
+        "keeps its clients' Host; beyond loopback any name is taken unless one is given; repeatable.",
+    )
+    max_connections: int = setting(
+        Part.HTTP,
+        number(0, 1_000_000),
+        0,
+        "MAX_CONNECTIONS",
+        "Connections that may be open at once; 0 for as many as the limit of open files allows beside a worker, "
+        "at most 10000.",
+    )
+    max_connections_per_address: int = setting(
+        Part.HTTP,
+        number(0, 1_000_000),
+        0,
+        "MAX_CONNECTIONS_PER_ADDRESS",
+        "Connections of one address that may be open at once; 0 for any number, as behind a proxy.",
+    )
+    max_streams: int = setting(
+        Part.HTTP,
+        number(0, 1_000_000),
+        0,
+        "MAX_STREAMS",
+        "Event streams that may be open at once, half of them for one owner; 0 for half of the connections.",
     )
     api_keys: tuple[GivenKey, ...] = setting(
         Part.HTTP,

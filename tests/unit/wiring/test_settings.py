@@ -165,6 +165,17 @@ def test_switches_understand_the_usual_words(text: str) -> None:
     assert read(MAINSPRING_TRUST_NETWORK="no").trust_network is False
 
 
+def test_names_of_hosts_have_no_port() -> None:
+    allowed = read(MAINSPRING_ALLOW_HOST="Jobs.Example.org, 10.1.2.3,[::2]").allow_hosts
+    assert allowed == ("jobs.example.org", "10.1.2.3", "::2")
+
+
+@pytest.mark.parametrize("text", ["jobs.example.org:443", "https://jobs.example.org", "a/b", "a b", "me@host", "::2"])
+def test_what_is_no_name_of_a_host_is_refused(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="MAINSPRING_ALLOW_HOST"):
+        read(MAINSPRING_ALLOW_HOST=text)
+
+
 @pytest.mark.parametrize("known", TABLE, ids=lambda known: known.name)
 def test_each_setting_has_a_variable_of_its_own_a_flag_and_a_help_that_is_a_sentence(known: Setting) -> None:
     assert next(iter(known.variables)).startswith(PREFIX)
