@@ -12,7 +12,9 @@ from mainspring.api.document import read_object, write_json
 
 MAX_BODY = 1024 * 1024
 PATIENCE = 30.0
-"""Seconds that a body may take to arrive."""
+"""Seconds that a body may take to arrive, and as many more as its bytes would take at the slowest rate."""
+SLOWEST = 16_384
+"""Bytes a second."""
 
 
 async def read_body(request: Request, limit: int = MAX_BODY) -> bytes:
@@ -25,10 +27,11 @@ async def receive_body(scope: Scope, receive: Receive, limit: int = MAX_BODY) ->
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit() and int(value[:20]) > limit:
             raise _too_long(limit)
-    message = await _next(receive)
+    began = asyncio.get_running_loop().time()
+    message = await _next(receive, began)
     body: bytes = message.get("body", b"")
     if message.get("more_body", False):
-        body = await _rest(receive, bytearray(body), limit)
+        body = await _rest(receive, bytearray(body), limit, began)
     if len(body) > limit:
         raise _too_long(limit)
     return body
@@ -45,18 +48,18 @@ def answer(content: Any, status: int = 200, headers: dict[str, str] | None = Non
     return Response(write_json(content), status, headers, media_type="application/json")
 
 
-async def _rest(receive: Receive, body: bytearray, limit: int) -> bytes:
+async def _rest(receive: Receive, body: bytearray, limit: int, began: float) -> bytes:
     while len(body) <= limit:
-        message = await _next(receive)
+        message = await _next(receive, began + len(body) / SLOWEST)
         body += message.get("body", b"")
         if not message.get("more_body", False):
             break
     return bytes(body)
 
 
-async def _next(receive: Receive) -> Any:
+async def _next(receive: Receive, since: float) -> Any:
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout_at(since + PATIENCE):
             message = await receive()
     except TimeoutError:
         raise HTTPException(408, "the body didn't arrive in time") from None

@@ -1,6 +1,6 @@
 """Who makes a request, and what of the store it may see."""
 
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -80,6 +80,11 @@ _ANYBODY = Caller(owner=DEFAULT_OWNER, named=False, isolated=False, scope=Scope.
 def remember(request_scope: MutableMapping[str, Any], caller: Caller) -> None:
     """Note who was authenticated, for `caller_of_scope`."""
     request_scope[_STATE] = caller
+
+
+def is_known(request_scope: Mapping[str, object]) -> bool:
+    """Whether the request has shown a valid key."""
+    return _STATE in request_scope
 
 
 Requester = Annotated[Caller, Depends(_caller_of)]

@@ -8,7 +8,7 @@ is alone goes with the end of the loop's turn.
 import asyncio
 from typing import Any
 
-from mainspring.api.pipelining import BoundedPipeline
+from mainspring.api.connections import BoundedProtocol
 
 WHOLE = 2
 """Most answers are a head and one body, which needn't wait for the turn's end."""
@@ -16,7 +16,7 @@ MOST_HELD = 65536
 """Bytes that are passed on without waiting for more: from here on the kernel may tell us to wait."""
 
 
-class JoiningProtocol(BoundedPipeline):
+class JoiningProtocol(BoundedProtocol):
     """HTTP/1.1 as the server speaks it, over `JoinedWrites`."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in its base class
@@ -43,6 +43,15 @@ class JoinedWrites(asyncio.Transport):
         if len(self._held) == WHOLE or self._length >= MOST_HELD:
             self._flush()
 
+    def write_eof(self) -> None:
+        """Send what is held, then say that nothing more comes."""
+        self._flush()
+        self._transport.write_eof()
+
+    def get_write_buffer_size(self) -> int:
+        """How many bytes the client hasn't taken yet."""
+        return self._length + self._transport.get_write_buffer_size()
+
     def close(self) -> None:
         """Send what is held, then close."""
         self._flush()
@@ -51,6 +60,7 @@ class JoinedWrites(asyncio.Transport):
     def abort(self) -> None:
         """Close at once; what is held is lost."""
         self._held.clear()
+        self._length = 0
         self._transport.abort()
 
     def is_closing(self) -> bool:

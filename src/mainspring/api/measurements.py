@@ -1,6 +1,6 @@
 """Everything that a process measures about itself, in one place; each thing is counted once."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from mainspring.api.instruments import DURATIONS, Counts, Family, Histogram, Kind, Sample
 from mainspring.domain.plan import SkipReason
@@ -72,6 +72,8 @@ class Measurements:
         )
         self.verdicts_refused = 0
         """Which the worker of this process keeps."""
+        self.sources: list[Callable[[], Iterable[Family]]] = []
+        """What measures itself."""
 
     def families(self) -> Iterator[Family]:
         """What this process has measured so far."""
@@ -81,6 +83,8 @@ class Measurements:
         yield from (counts.family() for counts in self._counters())
         for histogram in (self.request_seconds, self.job_seconds, self.lock_seconds, self.store_seconds):
             yield histogram.family()
+        for source in self.sources:
+            yield from source()
 
     def _counters(self) -> tuple[Counts, ...]:
         events = (self.store_errors, self.skips, self.tickets, self.blobs)

@@ -4,6 +4,9 @@ The server parses all that it has read, keeps every request until its turn comes
 was 30 bytes takes some kilobytes then, and one connection that takes no answers takes as much memory as it likes.
 """
 
+import asyncio
+
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MOST_AHEAD = 16
@@ -15,26 +18,49 @@ PIECE = 4096
 class BoundedPipeline(HttpToolsProtocol):
     """HTTP/1.1 as the server speaks it, to clients that may be far ahead."""
 
-    _unparsed = b""
+    unparsed = b""
+    """What was read before there was room for the requests in it."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in its base class
+        """Begin to answer on *transport*."""
+        super().connection_made(transport)
+        self.flow = _Flow(transport, self)
 
     def data_received(self, data: bytes) -> None:
         """Parse *data*, or keep it until there is room for more requests."""
-        if self._unparsed:
-            data = self._unparsed + data
-            self._unparsed = b""
+        data, self.unparsed = self.unparsed + data, b""
         for start in range(0, len(data), PIECE):
             if self.transport.is_closing():
                 return
             if len(self.pipeline) >= MOST_AHEAD:
-                self._unparsed = data[start:]
+                self.unparsed = data[start:]
                 self.flow.pause_reading()
                 return
-            super().data_received(data[start : start + PIECE] if len(data) > PIECE else data)
+            self.parse(data[start : start + PIECE])
+
+    def parse(self, piece: bytes) -> None:
+        """Parse *piece* now, whatever it holds."""
+        super().data_received(piece)
 
     def on_response_complete(self) -> None:
         """Answer the next request; read on once there is room for more."""
         super().on_response_complete()
-        if self._unparsed:
+        if self.unparsed:
             self.data_received(b"")
         if self.pipeline:
             self.flow.pause_reading()
+        else:
+            self.flow.resume_reading()
+
+
+class _Flow(FlowControl):
+    """Reads nothing more while there is something to parse: each request resumes reading, for its own body."""
+
+    def __init__(self, transport: asyncio.Transport, protocol: BoundedPipeline) -> None:
+        super().__init__(transport)
+        self._protocol = protocol
+
+    def resume_reading(self) -> None:
+        """Read on, unless what was read isn't parsed yet."""
+        if not self._protocol.unparsed:
+            super().resume_reading()

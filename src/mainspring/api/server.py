@@ -8,10 +8,14 @@ from collections.abc import Iterator, Sequence
 import uvicorn
 from starlette.types import ASGIApp
 
+from mainspring.api.accepting import Acceptor
+from mainspring.api.connections import Connections
 from mainspring.api.joined_writes import JoiningProtocol
 from mainspring.errors import ConfigurationError
 
 BACKLOG = 2048
+MOST_CONNECTIONS = 10_000
+TICKS_TO_SWEEP = 5
 GRACE = 5
 """Seconds that open requests have to end once the server was asked to stop."""
 
@@ -33,22 +37,22 @@ def url_of(bound: socket.socket) -> str:
 class Server:
     """Serves an application on bound sockets until it is stopped."""
 
-    def __init__(self, app: ASGIApp, sockets: Sequence[socket.socket]) -> None:
+    def __init__(self, app: ASGIApp, sockets: Sequence[socket.socket], connections: Connections | None = None) -> None:
+        """*connections* bounds them; by itself to `MOST_CONNECTIONS`."""
         self._sockets = list(sockets)
         self._server = _Embedded(
             uvicorn.Config(
                 app,
                 interface="asgi3",
-                http=JoiningProtocol,
                 lifespan="off",
                 ws="none",
                 log_config=None,
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,  # nothing here depends on where a request came from
-                backlog=BACKLOG,
                 timeout_graceful_shutdown=GRACE,
-            )
+            ),
+            Connections(MOST_CONNECTIONS) if connections is None else connections,
         )
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -67,6 +71,24 @@ class Server:
 
 
 class _Embedded(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
+        super().__init__(config)
+        self._connections = connections
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take connections by acceptors of our own, in place of the event loop's."""
+        self.servers = [Acceptor(each, self._protocol, self._connections) for each in sockets or ()]  # type: ignore[misc]  # it closes them, and no more
+        self.started = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second."""
+        if counter % TICKS_TO_SWEEP == 0:
+            self._connections.sweep(asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
+
+    def _protocol(self) -> JoiningProtocol:
+        return JoiningProtocol(self.config, self.server_state, self._connections)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leave signals to the process: it has more to stop than a server."""
@@ -81,6 +103,7 @@ def _bind(host: str, port: int) -> socket.socket:
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
         bound.bind(address)
         bound.listen(BACKLOG)
     except OSError as error:

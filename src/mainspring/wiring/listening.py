@@ -25,7 +25,9 @@ async def api_role(resources: Resources, reception: Reception, stop: asyncio.Eve
         hosts=own_names(settings),
         access=access_of(settings),
         defaults=defaults_of(settings),
+        most_streams=settings.max_streams or max(1, reception.connections.most // 2),
     )
+    resources.measurements.sources.append(reception.connections.families)
     return reception.staffed("api", app)
 
 
@@ -39,6 +41,7 @@ def defaults_of(settings: Settings) -> Defaults:
 async def probes_role(resources: Resources, reception: Reception, stop: asyncio.Event) -> Role:
     """Answers probes on behalf of a role that has no other reason to listen."""
     check_host(resources.settings, keyed=bool(await resources.store.keys.list(None)))
+    resources.measurements.sources.append(reception.connections.families)
     return reception.staffed("probes", create_probes(await api_ports(resources, stop)))
 
 

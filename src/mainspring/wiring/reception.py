@@ -7,11 +7,22 @@ from collections.abc import Awaitable, Sequence
 import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mainspring import descriptors
 from mainspring.api.awaiting import AwaitingStore
-from mainspring.api.server import Server, bind, url_of
+from mainspring.api.connections import Connections
+from mainspring.api.guard import Guard
+from mainspring.api.server import MOST_CONNECTIONS, Server, bind, url_of
 from mainspring.errors import StoreUnavailable
+from mainspring.wiring.network import own_names
 from mainspring.wiring.process import Role
 from mainspring.wiring.settings import Settings
+
+OTHER_DESCRIPTORS = 64
+"""What a process has open besides connections and what its worker executes."""
+DESCRIPTORS_OF_A_SLOT = 4
+"""What an execution may need: a shell command's output, its process, and what is open while it starts."""
+LEAST_SHARE = 5
+"""A fifth of all descriptors is for connections, however many slots there are."""
 
 log = structlog.get_logger("mainspring.process")
 
@@ -19,21 +30,36 @@ log = structlog.get_logger("mainspring.process")
 class Reception:
     """Bound from the start, so that whoever calls early waits, and is never refused."""
 
-    def __init__(self, sockets: Sequence[socket.socket], stop: asyncio.Event) -> None:
+    def __init__(
+        self,
+        sockets: Sequence[socket.socket],
+        stop: asyncio.Event,
+        *,
+        connections: Connections,
+        hosts: frozenset[str] | None,
+    ) -> None:
+        self.connections = connections
+        self._hosts = hosts
         self._sockets = sockets
         self._stop = stop
         self._app: ASGIApp | None = None
-        self._server = Server(self._pass_on, sockets)
+        self._server = Server(self._pass_on, sockets, connections)
         self._serving: asyncio.Task[None] | None = None
 
     @classmethod
-    def at(cls, settings: Settings, stop: asyncio.Event) -> "Reception":
-        """On every port that was asked for; ConfigurationError if one can't be had."""
-        return cls(bind(settings.host, settings.ports), stop)
+    def at(cls, settings: Settings, stop: asyncio.Event, *, slots: int) -> "Reception":
+        """On every port that was asked for, beside *slots* of a worker; ConfigurationError if a port can't be had."""
+        most = settings.max_connections or connections_within(descriptors.limit(), slots)
+        return cls(
+            bind(settings.host, settings.ports),
+            stop,
+            connections=Connections(most, settings.max_connections_per_address),
+            hosts=own_names(settings),
+        )
 
     def apologise(self, reason: StoreUnavailable) -> None:
         """Say to everybody why there is no answer yet."""
-        self._answer_by(AwaitingStore(reason))
+        self._answer_by(Guard(AwaitingStore(reason), hosts=self._hosts))
         self._open()
 
     def staffed(self, name: str, app: ASGIApp) -> Role:
@@ -67,3 +93,9 @@ class Reception:
         """Not a coroutine: on the way of every request, one more would be felt."""
         assert self._app is not None  # noqa: S101 - it is served only once it is there
         return self._app(scope, receive, send)
+
+
+def connections_within(limit: int, slots: int) -> int:
+    """How many connections leave enough of *limit* descriptors to a worker with so many *slots*."""
+    left = limit - OTHER_DESCRIPTORS - DESCRIPTORS_OF_A_SLOT * slots
+    return min(MOST_CONNECTIONS, max(limit // LEAST_SHARE, left))

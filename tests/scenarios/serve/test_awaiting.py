@@ -45,6 +45,8 @@ async def test_a_process_is_ready_by_itself_once_its_store_has_started(
         assert "didn't answer" in awaited["reason"]
         assert await answered(client, "/healthz") == (503, awaited["reason"])
         assert await answered(client, "/readyz") == (503, f"NOT READY: {awaited['reason']}")
+        async with client.get("/api/v1/health", headers={"Host": "attacker.example"}) as response:
+            assert (response.status, (await response.json())["error"]) == (403, "foreign_host")
         assert "mainspring_store_up 0" in (await answered(client, "/metrics"))[1]
         async with client.post("/api/v1/jobs", json={"handler": "test.echo"}) as response:
             assert (response.status, response.content_type) == (503, "application/problem+json")

@@ -198,3 +198,14 @@ async def test_every_run_is_told_of_to_whoever_wants_to_read_that(tmp_path: Path
         began = await running.line("run.began", job=job, handler="test.echo")
         ended = await running.line("run.ended", job=job, outcome="succeeded")
         assert (began["run"], began["token"]) == (ended["run"], ended["token"])
+
+
+async def test_a_server_answers_to_the_names_that_it_was_told(tmp_path: Path) -> None:
+    arguments = ("serve", "--port", "0", "--allow-host", "jobs.example.org")
+    async with mainspring(embedded(tmp_path), *arguments) as running:
+        async with aiohttp.ClientSession(await running.url()) as client:
+            statuses = []
+            for host in ("jobs.example.org", "localhost", "attacker.example"):
+                async with client.get("/api/v1/jobs", headers={"Host": host}) as response:
+                    statuses.append(response.status)
+        assert statuses == [200, 200, 403]

@@ -8,6 +8,7 @@ from mainspring.errors import ConfigurationError
 from mainspring.wiring.apps import load_apps, merge
 from mainspring.wiring.builtin import policy
 from mainspring.wiring.network import access_of, check_host, is_loopback, own_names
+from mainspring.wiring.reception import connections_within
 from mainspring.wiring.roles import open_journal
 from mainspring.wiring.settings import Settings
 from mainspring.worker.registry import DEFAULT, Registry
@@ -41,6 +42,21 @@ def test_foreign_names_are_refused_where_a_web_page_could_use_them() -> None:
     assert own_names(Settings(host="127.0.0.2")) == LOOPBACK_NAMES | {"127.0.0.2"}
     assert own_names(Settings(host=EVERYWHERE)) is None
     assert own_names(Settings(trust_network=True)) is None
+
+
+def test_names_that_are_allowed_are_the_only_ones_beside_our_own() -> None:
+    names = ("jobs.example.org",)
+    assert own_names(Settings(allow_hosts=names)) == LOOPBACK_NAMES | {*names}
+    assert own_names(Settings(allow_hosts=names, trust_network=True)) == LOOPBACK_NAMES | {*names}
+    assert own_names(Settings(host=EVERYWHERE, allow_hosts=names)) == LOOPBACK_NAMES | {EVERYWHERE, *names}
+
+
+@pytest.mark.parametrize(
+    ("limit", "slots", "most"),
+    [(150, 32, 30), (1024, 32, 832), (1024, 0, 960), (20_000, 32, 10_000), (4096, 1000, 819), (1_000_000, 10, 10_000)],
+)
+def test_connections_leave_descriptors_to_the_worker(limit: int, slots: int, most: int) -> None:
+    assert connections_within(limit, slots) == most
 
 
 def test_shell_and_private_webhooks_work_where_only_this_machine_can_ask_for_them() -> None:
