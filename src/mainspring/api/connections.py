@@ -146,11 +146,12 @@ class Connections:
         if now - self._reminded_at.get(reason, -REMIND_SECONDS) >= REMIND_SECONDS:
             self._reminded_at[reason] = now
             log.warning("connections.full", reason=reason.value, open=self.open, most=self.most)
-        for queue in (self.owing, self.owing_known):
-            oldest = next(iter(queue), None)
-            if oldest is not None and now - oldest.since >= NEW_SECONDS:
-                self.close(oldest, reason)
-                return True
+        oldest = next(chain(self.owing, self.owing_known), None)
+        if self.arriving or (oldest is not None and now - oldest.since < NEW_SECONDS):
+            return False  # a flood of new ones mustn't cost those with a key theirs
+        if oldest is not None:
+            self.close(oldest, reason)
+            return True
         for connection in self.answering:
             if now - connection.since < STUCK_SECONDS:
                 break
@@ -247,11 +248,9 @@ class BoundedProtocol(BoundedPipeline):
         """Parse a piece of what came, and close on one that leads nowhere."""
         self._nothing += len(piece)
         super().parse(piece)
-        if self.transport.is_closing():
-            return
         if self._nothing > MOST_HEAD:
             self._refuse()
-        elif self._cycles and self.cycle.more_body:
+        elif self._cycles and self.cycle.more_body and self.queue is self._connections.answering:
             self._await_body()
 
     def on_headers_complete(self) -> None:
@@ -318,8 +317,6 @@ class BoundedProtocol(BoundedPipeline):
 
     def _await_body(self) -> None:
         """End the connection with the answer, unless the body comes first or what is left of it is little."""
-        if self.queue is not self._connections.answering:
-            return
         self._owe()
         length = dict(self.headers).get(b"content-length", b"")
         little = length.isdigit() and int(length[:20]) <= SMALL
@@ -328,10 +325,13 @@ class BoundedProtocol(BoundedPipeline):
             self.cycle.transport = _Lingering(self)
 
     def _owe(self) -> None:
-        self._connections.move(self, self._connections.owing_known if self.known else self._connections.owing)
+        known = self.known if self._cycles else self._known
+        self._connections.move(self, self._connections.owing_known if known else self._connections.owing)
 
     def _refuse(self) -> None:
         """Close on a head, or on what is between the pieces of a body, that has no end."""
+        if self.transport.is_closing():
+            return
         if not self._cycles:
             self.transport.write(_TOO_LARGE)
         self._connections.count(Reason.LONG_HEAD)
