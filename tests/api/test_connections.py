@@ -228,9 +228,12 @@ async def test_one_address_has_no_more_than_its_share(ports: ApiPorts) -> None:
         assert place.closed()["address"] >= 7
 
 
-async def test_clients_that_come_at_once_wait_for_room(ports: ApiPorts) -> None:
+async def test_clients_that_come_at_once_wait_for_room(ports: ApiPorts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "NEW_SECONDS", LONG)
     async with bounded(create_app(ports), most=5) as place:
-        callers = await asyncio.gather(*(place.call(HELLO) for _ in range(100)))
+        callers = [await place.call() for _ in range(100)]
+        for each in callers:
+            await each.send(HELLO)
         for each in callers:
             assert (await each.answer()).endswith(b"OK")
             each.writer.close()
