@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,11 +66,6 @@ class Running:
 
     async def url(self) -> str:
         return str((await self.line("listening"))["url"])
-
-    @property
-    def lines(self) -> Sequence[Mapping[str, Any]]:
-        """All log lines so far."""
-        return self._lines
 
     def terminate(self) -> None:
         self.process.send_signal(signal.SIGTERM)
