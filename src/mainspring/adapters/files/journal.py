@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mainspring.adapters.files import notes as codec
-from mainspring.adapters.private_files import make_folder, mode_in, narrow_folder
+from mainspring.adapters.private_files import make_folder, mode_in, narrow_file, narrow_folder
 from mainspring.errors import ConfigurationError, StoreFull, StoreReadOnly
 from mainspring.ports.journal import Note
 
@@ -40,6 +40,8 @@ class FileJournal:
         try:
             make_folder(folder)
             narrow_folder(folder, lambda name: name.endswith(_SUFFIXES))
+            for suffix in _SUFFIXES:
+                narrow_file(folder / f"{stem}{suffix}")
             # The lock has a file of its own, because rewriting replaces the journal's.
             self._lock = os.open(folder / f"{stem}.lock", os.O_RDWR | os.O_CREAT, mode_in(folder))
         except OSError as error:
