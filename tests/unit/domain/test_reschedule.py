@@ -164,3 +164,9 @@ def test_an_edit_by_an_honest_clock_is_not_delayed_by_what_was_fired() -> None:
 def test_a_deleted_job_has_no_moments() -> None:
     the_job = deleted(job(next_fire_at=at(10)))
     assert (the_job.state, the_job.next_fire_at, the_job.wake_at) == (JobState.DELETED, None, None)
+
+
+def test_an_edit_wakes_nobody_for_a_job_that_is_paused() -> None:
+    held = paused(job(next_fire_at=at(10)))
+    the_job, skips = edited(held, replace(held, name="weekly"), at(35))
+    assert (the_job.name, the_job.next_fire_at, the_job.wake_at, skips) == ("weekly", at(10), None, ())
