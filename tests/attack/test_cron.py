@@ -283,12 +283,12 @@ def test_fire_times_are_what_a_calendar_shows_day_by_day() -> None:
 def test_fire_times_are_what_a_clock_shows_minute_by_minute_for_very_many_expressions(
     zone: str, jump: datetime
 ) -> None:
-    assert minute_by_minute(zone, jump, 4_000) + second_by_second(zone, jump, 400) > 100_000
+    assert minute_by_minute(zone, jump, 1_000) + second_by_second(zone, jump, 100) > 20_000
 
 
 @pytest.mark.chaos
 def test_fire_times_are_what_a_calendar_shows_day_by_day_for_very_many_expressions() -> None:
-    assert day_by_day(28, 20_000) > 100_000
+    assert day_by_day(28, 2_000) > 50_000
 
 
 def ours(case: dict[str, Any]) -> list[str] | None:
