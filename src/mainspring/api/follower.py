@@ -10,13 +10,12 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
-import structlog
-
 from mainspring.api.stream import Stream
 from mainspring.api.telling import Audience, Event, chunk, events_of, mark, reset_event, run_event, worker_events
 from mainspring.domain.ids import JobId, RunId
 from mainspring.domain.run import State
 from mainspring.errors import MainspringError
+from mainspring.logs import get_logger
 from mainspring.ports.changes import Batch, Changes, Position, RunChange
 from mainspring.ports.sessions import Member, Role, Sessions
 from mainspring.ports.time import Clock
@@ -28,12 +27,11 @@ KEEP_ALIVE = 15.0
 RETRY = b"retry: 2000\n"
 _KEPT_ALIVE = b": still here\n\n"
 
+log = get_logger("mainspring.api")
+
 
 class TooManyStreams(MainspringError):
     """There is no room for another stream; the message says what to do."""
-
-
-log = structlog.get_logger("mainspring.api")
 
 
 class Follower:

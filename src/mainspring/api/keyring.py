@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-import structlog
-
 from mainspring.api.access import GivenKey
 from mainspring.api.keys import LONGEST, digest_of, is_ours
 from mainspring.errors import MainspringError
+from mainspring.logs import get_logger
 from mainspring.ports.keys import ApiKey, Keys, Scope
 from mainspring.ports.time import Clock
 
@@ -24,7 +23,7 @@ BELIEVED = 1.0
 USE_NOTED_EVERY = 60.0
 MOST_REMEMBERED = 10_000
 
-log = structlog.get_logger("mainspring.api")
+log = get_logger("mainspring.api")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

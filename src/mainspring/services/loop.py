@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-import structlog
-
 from mainspring.errors import StoreError
+from mainspring.logs import get_logger
 from mainspring.ports.time import Clock, Random
 from mainspring.services.interruption import Interruption, Wait
 
@@ -16,7 +15,7 @@ LONGEST_PAUSE = timedelta(seconds=5)
 Step = Callable[[], Awaitable[timedelta]]
 """Does a bounded piece of work and returns the wait until the next."""
 
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 
 
 async def repeat(step: Step, stop: asyncio.Event, *, service: str, clock: Clock, random: Random, wait: Wait) -> None:

@@ -3,11 +3,10 @@
 import asyncio
 from datetime import timedelta
 
-import structlog
-
 from mainspring.domain.ids import SessionId
 from mainspring.domain.rendezvous import owner
 from mainspring.errors import SessionLost, StoreError
+from mainspring.logs import get_logger
 from mainspring.ports.leadership import Leadership
 from mainspring.ports.sessions import News, NewSession, Role, Sessions
 from mainspring.ports.signals import TIMETABLE, Signals
@@ -18,7 +17,7 @@ from mainspring.services.ownership import firing
 LOOK = timedelta(milliseconds=500)
 """How long a colleague that has come, or whose time was up, goes unnoticed."""
 
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 
 
 class Membership:

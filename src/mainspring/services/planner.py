@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-import structlog
-
 from mainspring.domain.plan import Advance, DueJob, plan, postponed
+from mainspring.logs import get_logger
 from mainspring.ports.incidents import Incidents, Untold
 from mainspring.ports.signals import TIMETABLE, Signals, lane_topic
 from mainspring.ports.time import Clock, Random
@@ -20,7 +19,7 @@ LATENESS = timedelta(seconds=1)
 """So late may a planner that watches its shards always be, and one that sleeps for longer twice its sleep."""
 
 _NOW = timedelta(0)
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 _UNTOLD = Untold()
 
 

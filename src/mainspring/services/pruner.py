@@ -3,8 +3,7 @@
 import asyncio
 from datetime import timedelta
 
-import structlog
-
+from mainspring.logs import get_logger
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.upkeep import Upkeep
 from mainspring.services.loop import repeat
@@ -17,7 +16,7 @@ BREATH = timedelta(milliseconds=200)
 BATCH = 1000
 POLL = timedelta(seconds=1)
 
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 
 
 class Pruner:

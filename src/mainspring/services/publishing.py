@@ -8,11 +8,10 @@ import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
-import structlog
-
 from mainspring.domain.ids import Lane
 from mainspring.domain.ticket import Ticket, written
 from mainspring.errors import StoreError
+from mainspring.logs import get_logger
 from mainspring.ports.broker import Broker, Message
 from mainspring.ports.signals import Signals, lane_of, lane_topic
 from mainspring.ports.tickets import GRACE, Tickets
@@ -26,7 +25,7 @@ REST = 9
 """A store that takes longer than so many seconds to find nothing new, among all that waits for workers to come free,
 isn't asked again for as many times as long."""
 
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 
 
 class Publisher:

@@ -5,11 +5,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-import structlog
-
 from mainspring.domain.ids import SessionId
 from mainspring.domain.outcome import Lost, Settled, judge
 from mainspring.domain.run import Attempt, State
+from mainspring.logs import get_logger
 from mainspring.ports.audit import Audit
 from mainspring.ports.incidents import Incidents, Untold
 from mainspring.ports.sessions import Sessions
@@ -23,7 +22,7 @@ from mainspring.services.ownership import RESCUE, Owns
 POLL = timedelta(seconds=1)
 BATCH = 500
 
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 _UNTOLD = Untold()
 
 

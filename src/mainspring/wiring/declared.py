@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import structlog
-
 from mainspring.client import Client, Job
 from mainspring.client.errors import Conflict, NotFound
 from mainspring.client.requests import JobChanges
+from mainspring.logs import get_logger
 from mainspring.wiring.declaration import Declared
 
-log = structlog.get_logger("mainspring.process")
+log = get_logger("mainspring.process")
 
 NEVER = "on-demand"
 """What the schedule of a job becomes whose function has none any more: the job and its history stay."""

@@ -9,12 +9,11 @@ import re
 from datetime import timedelta
 from typing import Any
 
-import structlog
-
 from mainspring.domain.job import Job
 from mainspring.domain.outcome import Verdict
 from mainspring.domain.plan import Skip, SkipReason
 from mainspring.domain.run import Attempt, State
+from mainspring.logs import get_logger
 from mainspring.ports.time import Clock
 from mainspring.wiring.setting import MASK
 
@@ -35,7 +34,7 @@ _ASSIGNED = re.compile(
 )
 _BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE)
 
-log = structlog.get_logger("mainspring.executions")
+log = get_logger("mainspring.executions")
 
 
 class LoggedIncidents:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import structlog
+from mainspring.logs import get_logger
 
 T = TypeVar("T")
 
@@ -17,7 +17,7 @@ HURRY = 5.0
 FAILED = 1
 _KILLED_BY = 128
 
-log = structlog.get_logger("mainspring.process")
+log = get_logger("mainspring.process")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

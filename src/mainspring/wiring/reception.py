@@ -4,7 +4,6 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Sequence
 
-import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mainspring import descriptors
@@ -13,6 +12,7 @@ from mainspring.api.connections import Connections
 from mainspring.api.guard import Guard
 from mainspring.api.server import MOST_CONNECTIONS, Server, bind, url_of
 from mainspring.errors import StoreUnavailable
+from mainspring.logs import get_logger
 from mainspring.wiring.network import own_names
 from mainspring.wiring.process import Role
 from mainspring.wiring.settings import Settings
@@ -24,7 +24,7 @@ DESCRIPTORS_OF_A_SLOT = 4
 LEAST_SHARE = 5
 """A fifth of all descriptors is for connections, however many slots there are."""
 
-log = structlog.get_logger("mainspring.process")
+log = get_logger("mainspring.process")
 
 
 class Reception:

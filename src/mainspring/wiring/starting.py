@@ -3,17 +3,16 @@
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 
-import structlog
-
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
 from mainspring.errors import StoreUnavailable
+from mainspring.logs import get_logger
 from mainspring.wiring.patience import once_there
 from mainspring.wiring.process import Process, Role
 from mainspring.wiring.resources import Resources, opened_at_once
 from mainspring.wiring.settings import Settings
 
-log = structlog.get_logger("mainspring.process")
+log = get_logger("mainspring.process")
 
 Apologise = Callable[[StoreUnavailable], None]
 

@@ -1,12 +1,11 @@
 """A log line for every attempt that begins and ends, where somebody wants to read so many."""
 
-import structlog
-
 from mainspring.domain.outcome import Outcome
 from mainspring.domain.run import Attempt
+from mainspring.logs import get_logger
 from mainspring.ports.observing import OUTCOME_WORDS, Observer
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 
 class ToldAttempts:
@@ -28,6 +27,10 @@ class ToldAttempts:
     def refused(self, count: int) -> None:
         """As `Observer.refused`."""
         self._counting.refused(count)
+
+    def exhausted(self, lack: str) -> None:
+        """As `Observer.exhausted`."""
+        self._counting.exhausted(lack)
 
     def unreadable(self) -> None:
         """As `Observer.unreadable`."""

@@ -13,6 +13,7 @@ import structlog
 from mainspring.domain.ids import Fence, JobId, RunId
 from mainspring.domain.run import Attempt
 from mainspring.errors import ConfigurationError
+from mainspring.logs import logger_through
 from mainspring.ports.locks import Leases, owned
 from mainspring.ports.output import Printed
 from mainspring.ports.time import Clock
@@ -243,17 +244,10 @@ class Context:
 
 
 def _logger_of(context: Context) -> structlog.stdlib.BoundLogger:
-    configured = structlog.get_config()
-
     def copy_to_output(_: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
         extras = "".join(f" {key}={value!r}" for key, value in event.items() if key not in fields and key != "event")
         context.print(f"{method}: {event.get('event', '')}{extras}\n")
         return event
 
     fields = {"run_id": str(context.run_id), "attempt": context.attempt, "handler": context.handler}
-    logger: structlog.stdlib.BoundLogger = structlog.wrap_logger(
-        configured["logger_factory"](),
-        processors=[copy_to_output, *configured["processors"]],
-        wrapper_class=configured["wrapper_class"],
-    )
-    return logger.bind(**fields)
+    return logger_through(copy_to_output, "mainspring.handler").bind(**fields)

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-import structlog
-
 from mainspring.domain.ids import RunId
 from mainspring.domain.outcome import Settled, Verdict
 from mainspring.errors import StoreError, StoreFull, StoreReadOnly
+from mainspring.logs import get_logger
 from mainspring.ports.time import Clock, Random
 from mainspring.ports.work import Work
 from mainspring.worker.backoff import Backoff
@@ -22,7 +21,7 @@ CHANCES = 3
 _CHANCE_BITS = 62
 """Of a run's id: those that tell nothing but it from others of its time."""
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,10 @@
 import asyncio
 from datetime import timedelta
 
-import structlog
-
 from mainspring.domain.ids import SessionId
 from mainspring.domain.outcome import HandedBack
 from mainspring.errors import StoreError
+from mainspring.logs import get_logger
 from mainspring.worker.claims import Claims
 from mainspring.worker.executing import Executor
 from mainspring.worker.execution import Cause
@@ -20,7 +19,7 @@ SETTLING = timedelta(seconds=10)
 SETTLING_IN_A_HURRY = timedelta(seconds=3)
 _STOPPING = timedelta(seconds=5)
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 
 class Drain:

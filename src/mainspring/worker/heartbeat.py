@@ -13,10 +13,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 
-import structlog
-
 from mainspring.domain.ids import SessionId
 from mainspring.errors import StoreError
+from mainspring.logs import get_logger
 from mainspring.ports.sessions import Heard, News, Sessions
 from mainspring.ports.tasks import Aside
 from mainspring.worker.settings import WorkerPorts, WorkerSettings
@@ -29,7 +28,7 @@ BUSY_AFTER = 2.0
 BLOCKED_AFTER = 10.0
 """Seconds without an answer after which the log shows where the main loop hangs."""
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 Told = Callable[[SessionId, Heard | None, float], None]
 """Takes the session, the store's answer and when it was asked, by the monotonic clock."""

@@ -3,10 +3,9 @@
 They differ for good reasons for a moment, which is why a difference counts only when two heartbeats in a row show it.
 """
 
-import structlog
-
 from mainspring.domain.ids import Fence, RunId, SessionId
 from mainspring.errors import StoreError
+from mainspring.logs import get_logger
 from mainspring.ports.sessions import Heard, Sessions
 from mainspring.worker.claims import Claims
 from mainspring.worker.executing import Executor
@@ -14,7 +13,7 @@ from mainspring.worker.executing import Executor
 _MORE_THAN_HELD = 2
 _AT_LEAST = 1000
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 Hold = tuple[RunId, Fence]
 

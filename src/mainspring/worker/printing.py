@@ -4,16 +4,15 @@ import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
-import structlog
-
 from mainspring.errors import StoreError
+from mainspring.logs import get_logger
 from mainspring.ports.output import Output, Printed
 from mainspring.ports.time import Clock
 from mainspring.worker.context import Context
 
 INTERVAL = timedelta(seconds=1)
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 
 class Printer:

@@ -7,8 +7,7 @@ import asyncio
 import math
 from datetime import timedelta
 
-import structlog
-
+from mainspring.logs import get_logger
 from mainspring.ports.time import Clock
 from mainspring.worker.claims import Claims
 from mainspring.worker.executing import Executor
@@ -24,7 +23,7 @@ _TURNS = 4
 """Runs per slot between two looks that show how quick they are."""
 _SHORTEST = 1e-6
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 
 class Reaper:

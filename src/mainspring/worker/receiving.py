@@ -7,11 +7,10 @@ came is found by a claim, which every worker makes now and then; while the broke
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-import structlog
-
 from mainspring.domain.ids import SessionId
 from mainspring.domain.ticket import Ticket, read
 from mainspring.errors import StoreError
+from mainspring.logs import get_logger
 from mainspring.ports.broker import Delivery
 from mainspring.ports.sessions import Role
 from mainspring.worker.claims import Claims
@@ -24,7 +23,7 @@ CLAIMS_A_SECOND = 100
 LOOK_AROUND = 60.0
 """Seconds between two looks at how many workers there are."""
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 
 class Receiving(Claims):

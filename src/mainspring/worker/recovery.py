@@ -7,12 +7,11 @@ closed at once instead of when its time is up. The journal is rewritten last: dy
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-import structlog
-
 from mainspring.domain.ids import Fence, RunId, SessionId
 from mainspring.domain.outcome import HandedBack, Lost, Outcome, Settled, Verdict, judge
 from mainspring.domain.run import Attempt
 from mainspring.errors import StoreError
+from mainspring.logs import get_logger
 from mainspring.ports.journal import Began, Finished, Note, Opened
 from mainspring.worker.backoff import Backoff
 from mainspring.worker.delivery import Delivery, Refused
@@ -20,7 +19,7 @@ from mainspring.worker.settings import WorkerPorts
 
 BATCH = 1000
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 T = TypeVar("T")
 
 

@@ -8,9 +8,8 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-import structlog
-
 from mainspring.domain.outcome import Verdict
+from mainspring.logs import get_logger
 from mainspring.ports.incidents import Incidents
 from mainspring.ports.observing import Observer
 from mainspring.ports.time import Clock, Random
@@ -21,7 +20,7 @@ from mainspring.worker.waiting import until_any
 FIRST = timedelta(seconds=1)
 LONGEST = timedelta(minutes=5)
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 
 class _Kept:

@@ -6,13 +6,12 @@ nothing of, and we have nothing of either.
 
 from collections.abc import Callable
 
-import structlog
-
+from mainspring.logs import get_logger
 from mainspring.ports.sessions import Heard
 from mainspring.worker.claims import Claims
 from mainspring.worker.executing import Executor
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 
 class Standby:

@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import asyncpg
-import structlog
 
 from mainspring.adapters.pace import Pace
 from mainspring.adapters.postgres.address import Address
 from mainspring.adapters.postgres.failures import translated
 from mainspring.errors import MainspringError
+from mainspring.logs import get_logger
 from mainspring.ports.time import Random
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 

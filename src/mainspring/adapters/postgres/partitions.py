@@ -6,11 +6,11 @@ Nothing here makes readers or writers of history wait: tables are attached and d
 from datetime import datetime, timedelta
 
 import asyncpg
-import structlog
 
 from mainspring.adapters.postgres.engine import Connection, Engine, connect
 from mainspring.adapters.postgres.failures import translated
 from mainspring.adapters.postgres.statements import load
+from mainspring.logs import get_logger
 
 WEEKS_AHEAD = 8
 PATIENCE = timedelta(seconds=2)
@@ -20,7 +20,7 @@ _SQL = load("partitions")
 _BLOCKED = (asyncpg.LockNotAvailableError, asyncpg.QueryCanceledError)
 _MILLISECOND = timedelta(milliseconds=1)
 
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 
 
 async def prepare(engine: Engine) -> None:

@@ -6,16 +6,16 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, NoReturn
 
-import structlog
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 
 from mainspring.adapters.pace import Pace
 from mainspring.adapters.redis.address import Address
 from mainspring.adapters.redis.connecting import REFUSALS, THEIRS, client, refused
+from mainspring.logs import get_logger
 from mainspring.ports.time import Random
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 LISTENER = "mainspring-listener"
 NOTIFIER = "mainspring-notifier"

@@ -5,15 +5,15 @@ from datetime import timedelta
 from functools import cache
 from importlib import resources
 
-import structlog
 from redis.asyncio import Redis
 
 from mainspring.adapters.pace import Pace
 from mainspring.adapters.redis.address import Address
 from mainspring.adapters.redis.connecting import REFUSALS, THEIRS, client, refused
+from mainspring.logs import get_logger
 from mainspring.ports.time import Random
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 KEY = "job_scheduler:scheduler:leader"
 LEADERSHIP = "mainspring-leadership"

@@ -3,15 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-import structlog
-
 from mainspring.adapters.pace import Pace
 from mainspring.adapters.redis.address import Address
 from mainspring.adapters.redis.connecting import THEIRS
+from mainspring.logs import get_logger
 from mainspring.ports.broker import Connection
 from mainspring.ports.time import Clock, Random
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Reconnecting:
