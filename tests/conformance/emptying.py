@@ -12,7 +12,7 @@ def empty(connection: psycopg.Connection[Any]) -> None:
     """Delete everything but the schema, if there is one."""
     tables = connection.execute(
         "SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = %s "
-        "AND relkind IN ('r', 'p') AND NOT relispartition AND relname NOT IN ('migration', 'folded')",
+        "AND relkind IN ('r', 'p') AND NOT relispartition AND relname NOT IN ('migration', 'folded', 'identity')",
         [DEFAULT_SCHEMA],
     ).fetchall()
     statements = [SQL("DELETE FROM {}").format(Identifier(DEFAULT_SCHEMA, table)) for (table,) in tables]

@@ -11,4 +11,4 @@ from mainspring.testing.contracts import JournalContract
 class TestFileJournal(JournalContract):
     @pytest.fixture
     def open_journal(self, tmp_path: Path) -> Callable[[], Journal]:
-        return lambda: FileJournal(tmp_path, "worker-1")
+        return lambda: FileJournal(tmp_path, "worker-1", "0" * 32)

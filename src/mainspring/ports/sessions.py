@@ -43,6 +43,8 @@ class News:
     """Its own wall clock, so that skew can be seen."""
     drained: bool = False
     """Whether it has nothing in hand and takes nothing, because it was asked to drain."""
+    trouble: str | None = None
+    """What its process lacks, in one sentence, while that keeps it from its work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,8 @@ class Member:
     """Whether somebody wishes that it takes no more; it hears of that with its next heartbeat."""
     drained: bool = False
     """Whether it has said since then that it has nothing in hand. One that doesn't know the wish never does."""
+    trouble: str | None = None
+    """What its process lacked at its last heartbeat."""
 
 
 class Sessions(Protocol):

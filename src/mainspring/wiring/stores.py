@@ -77,6 +77,11 @@ class Store(Protocol):
         ...
 
     @property
+    def identity(self) -> str:
+        """Who the store is, whatever its URL: drawn when it was made, and never the same twice."""
+        ...
+
+    @property
     def schema(self) -> int:
         """The version of the store's schema."""
         ...

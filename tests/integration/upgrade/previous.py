@@ -2,8 +2,9 @@
 
 A checkout may have no history, and no version was released that could be fetched. What the previous program does to a
 store is decided by its statements, by the code that binds and reads them, and by its migrations. So it is this program
-with what schema 2 has changed of these as it was: the files in `schema_1`, which are those of that time to the letter,
-and without the migrations that came since. Whoever writes the next migration keeps what it changes in `schema_2`.
+with what has changed of these since as it was: the files in `schema_1`, which are those of that time to the letter, but
+for `identity.py`, as no store had one; and without the migrations that came since. Whoever writes the next migration
+keeps what it changes in `schema_2`.
 """
 
 import shutil

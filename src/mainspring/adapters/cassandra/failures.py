@@ -16,7 +16,14 @@ from cassandra.connection import ConnectionException
 from cassandra.protocol import ErrorMessage, SyntaxException
 
 from mainspring.adapters.cassandra.rows import UnknownOutcome
-from mainspring.errors import ConfigurationError, MainspringError, StoreCorrupt, StoreReadOnly, StoreUnavailable
+from mainspring.errors import (
+    ConfigurationError,
+    MainspringError,
+    StoreCorrupt,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
 
 THEIRS = (DriverException, NoHostAvailable, ConnectionException, ErrorMessage, OSError)
 """All that the driver may raise."""
@@ -24,6 +31,9 @@ THEIRS = (DriverException, NoHostAvailable, ConnectionException, ErrorMessage, O
 _NEVER_SENT = (NoHostAvailable, InvalidRequest, SyntaxException, Unauthorized, AuthenticationFailed)
 """Nothing can have come of it: no node was asked, or none began. That too few nodes are up isn't among them: they may
 have been enough to agree, and too few only when it came to telling the others."""
+
+_DISK_IS_FULL = "disk usage exceeds failure threshold"
+"""What nodes say whose guardrail for full disks is set; without it they fail in ways that tell nothing."""
 
 _Table = tuple[tuple[tuple[type[BaseException], ...], type[MainspringError], str], ...]
 
@@ -61,6 +71,8 @@ def translation(error: BaseException, shown: str) -> MainspringError:
     if isinstance(error, NoHostAvailable) and isinstance(refusals, dict):
         refused = [inner for inner in refusals.values() if isinstance(inner, AuthenticationFailed)]
         error = refused[0] if refused else error
+    if isinstance(error, InvalidRequest) and _DISK_IS_FULL in str(error):
+        return StoreFull(f"{shown} has no space left; nothing was stored. Free some: no restart is needed ({error})")
     for theirs, ours, advice in _TRANSLATIONS:
         if isinstance(error, theirs):
             return ours(f"{shown} {advice} ({_detail(error)})")

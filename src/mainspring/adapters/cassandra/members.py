@@ -15,7 +15,7 @@ from mainspring.ports.sessions import Member, Role
 MOST_SESSIONS = 10_000
 LISTED = (
     *("name", "host", "pid", "capacity", "lanes", "opened_at"),
-    *("beat_at", "expires_at", "executing", "skew", "draining", "drained"),
+    *("beat_at", "expires_at", "executing", "skew", "draining", "drained", "trouble"),
 )
 """What the index copies from a session."""
 
@@ -43,4 +43,5 @@ def _member(row: Row) -> Member:
         skew=timedelta(microseconds=number(row, "skew")),
         draining=bool(row["draining"]),
         drained=bool(row["drained"]),
+        trouble=str(row["trouble"] or "") or None,
     )

@@ -19,6 +19,7 @@ from mainspring.adapters.cassandra.rows import Change, Rows, UnknownOutcome
 from mainspring.adapters.cassandra.schema import SCHEMA, add_column, create_keyspace, create_table
 from mainspring.adapters.cassandra.tables import SETTING, TABLES
 from mainspring.errors import ConfigurationError, SchemaTooNew, StoreCorrupt, StoreUnavailable
+from mainspring.ports.time import Random
 
 AGREEMENT_SECONDS = 60.0
 """For nodes to learn of what was changed."""
@@ -28,6 +29,8 @@ _GLANCE_SECONDS = 1.0
 """For nodes to agree while this process has nothing to change."""
 
 _COLUMNS = "SELECT table_name, column_name FROM system_schema.columns WHERE keyspace_name = ?"
+
+_IDENTITY = "identity"
 
 Found = Mapping[str, frozenset[str]]
 """Columns by table."""
@@ -159,7 +162,16 @@ async def _agree(rows: Rows, address: Address, name: str, wanted: int) -> int:
     return value
 
 
-async def _write(rows: Rows, name: str, wanted: int, *, instead_of: int | None = None) -> None:
+async def identity_of(rows: Rows, random: Random) -> str:
+    """Who the store is; drawn by whoever asks first."""
+    found = await rows.get(SETTING, (_IDENTITY,))
+    while not found:
+        await _write(rows, _IDENTITY, f"{random.bits(128):032x}")
+        found = await rows.get(SETTING, (_IDENTITY,), settled=True)
+    return str(found[0]["value"])
+
+
+async def _write(rows: Rows, name: str, wanted: int | str, *, instead_of: int | None = None) -> None:
     """Unless somebody else has; whoever reads it next sees what came of it, also where no answer came."""
     expected = None if instead_of is None else {"value": str(instead_of)}
     with suppress(UnknownOutcome):

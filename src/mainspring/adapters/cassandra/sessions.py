@@ -109,6 +109,7 @@ class CassandraSessions:
             "executing": news.executing,
             "skew": 0 if news.clock is None else micros(news.clock) - now,
             "drained": bool(row["draining"]) and news.drained,
+            "trouble": news.trouble or "",
         }
 
     async def _heard(self, by: SessionId, *, draining: bool) -> Heard:
@@ -174,4 +175,5 @@ def _opened(session: NewSession, identity: int, now: int) -> dict[str, Value]:
         "skew": 0,
         "draining": session.draining,
         "drained": False,
+        "trouble": "",
     }

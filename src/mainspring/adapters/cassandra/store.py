@@ -16,7 +16,7 @@ from mainspring.adapters.cassandra.intents import Intents
 from mainspring.adapters.cassandra.keys import CassandraKeys
 from mainspring.adapters.cassandra.layout import SHARDS
 from mainspring.adapters.cassandra.locks import CassandraLocks
-from mainspring.adapters.cassandra.migrate import open_driver
+from mainspring.adapters.cassandra.migrate import identity_of, open_driver
 from mainspring.adapters.cassandra.output import CassandraOutput
 from mainspring.adapters.cassandra.rows import Rows
 from mainspring.adapters.cassandra.schema import SCHEMA
@@ -35,11 +35,15 @@ class CassandraStore:
     shards = SHARDS
     transactions = None
 
-    def __init__(self, context: Context, *, schema: int = SCHEMA, driver: Driver | None = None) -> None:
+    def __init__(
+        self, context: Context, *, schema: int = SCHEMA, identity: str = "", driver: Driver | None = None
+    ) -> None:
         self._context = context
         self._driver = driver
         self.schema = schema
         """The version of the tables."""
+        self.identity = identity
+        """Who the store is, for as long as the keyspace lives."""
         self.timetable = CassandraTimetable(context)
         self.audit = CassandraAudit(context)
         intents = Intents(context)
@@ -68,7 +72,9 @@ class CassandraStore:
     async def open(cls, url: str, *, clock: Clock, random: Random) -> "CassandraStore":
         """Connect, and bring the tables up to date; StoreUnavailable unless a node answers."""
         driver, schema = await open_driver(address(url))
-        return cls(Context.over(CqlRows(driver), clock=clock, random=random), schema=schema, driver=driver)
+        rows = CqlRows(driver)
+        identity = await identity_of(rows, random)
+        return cls(Context.over(rows, clock=clock, random=random), schema=schema, identity=identity, driver=driver)
 
     @asynccontextmanager
     async def _sessions_on_this_loop(self) -> AsyncIterator[CassandraSessions]:

@@ -227,9 +227,10 @@ SESSION: Final = Table(
         "ended_at": BIGINT,
         "draining": BOOLEAN,
         "drained": BOOLEAN,
+        "trouble": TEXT,
     },
     conditional=frozenset(
-        {"state", "beat_at", "expires_at", "executing", "skew", "ended_at", "draining", "drained"},
+        {"state", "beat_at", "expires_at", "executing", "skew", "ended_at", "draining", "drained", "trouble"},
     ),
 )
 
@@ -251,6 +252,7 @@ SESSION_OF: Final = Table(
         "skew": BIGINT,
         "draining": BOOLEAN,
         "drained": BOOLEAN,
+        "trouble": TEXT,
     },
 )
 

@@ -38,7 +38,7 @@ class PostgresSessions:
 
     async def beat(self, by: SessionId, news: News) -> Heard | None:
         """Extend the session and say what it holds."""
-        told = (news.executing, news.clock, news.drained)
+        told = (news.executing, news.clock, news.drained, news.trouble)
         rows = await self._engine.fetch(_SQL["beat"], by, *told, purpose=Purpose.WATCH)
         if not rows:
             return None
@@ -103,4 +103,5 @@ def _member_from(row: Row) -> Member:
         skew=skew,
         draining=wish[0],
         drained=wish[1],
+        trouble=wish[2],
     )

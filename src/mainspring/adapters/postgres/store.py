@@ -9,6 +9,7 @@ from mainspring.adapters.postgres.blobs import PostgresBlobs
 from mainspring.adapters.postgres.changes import PostgresChanges
 from mainspring.adapters.postgres.checkup import PostgresCheckup
 from mainspring.adapters.postgres.engine import Engine
+from mainspring.adapters.postgres.identity import identity
 from mainspring.adapters.postgres.keys import PostgresKeys
 from mainspring.adapters.postgres.locks import PostgresLocks
 from mainspring.adapters.postgres.migrate import migrate
@@ -30,8 +31,10 @@ class PostgresStore:
 
     shards = 1
 
-    def __init__(self, engine: Engine, clock: Clock, herald: Herald | None, schema: int) -> None:
+    def __init__(self, engine: Engine, clock: Clock, herald: Herald | None, schema: int, identity: str = "") -> None:
         self._engine = engine
+        self.identity = identity
+        """Who the store is, for as long as the schema lives."""
         self.schema = schema
         """The number of the newest migration that the schema has."""
         self.timetable = PostgresTimetable(engine)
@@ -57,7 +60,7 @@ class PostgresStore:
         schema = await migrate(where)
         engine = Engine(where, random)
         await engine.open()
-        store = cls(engine, clock, herald, schema)
+        store = cls(engine, clock, herald, schema, await identity(engine))
         await store.upkeep.prepare()
         return store
 

@@ -47,6 +47,7 @@ class Engine(Protocol):
     """Runs operations against the file."""
 
     schema: int
+    identity: str
 
     async def write(self, operation: Operation[T]) -> T:
         """Run *operation* in a transaction and return once it is durable."""

@@ -6,6 +6,7 @@ from typing import TypeVar
 from mainspring.adapters.sqlite.connection import connect
 from mainspring.adapters.sqlite.engine import Operation, Transaction, WallClock
 from mainspring.adapters.sqlite.group_commit import Request, commit_group
+from mainspring.adapters.sqlite.identity import identity
 from mainspring.adapters.sqlite.migrate import migrate
 from mainspring.adapters.sqlite.rows import to_micros
 
@@ -20,6 +21,7 @@ class InlineEngine:
         self._clock = clock
         self._connection = connect(path)
         self.schema = migrate(self._connection, path)
+        self.identity = identity(self._connection, path)
 
     async def write(self, operation: Operation[T]) -> T:
         """Run *operation* in a transaction of its own."""

@@ -82,7 +82,7 @@ def _open(transaction: Transaction, session: NewSession) -> SessionId:
 
 def _beat(transaction: Transaction, by: SessionId, news: News) -> Heard | None:
     skew = 0 if news.clock is None else to_micros(news.clock) - transaction.now
-    draining = transaction.value(_SQL["beat"], by, transaction.now, news.executing, skew, news.drained)
+    draining = transaction.value(_SQL["beat"], by, transaction.now, news.executing, skew, news.drained, news.trouble)
     if draining is None:
         return None
     rows = json.loads(transaction.value(_SQL["holds"], by))
@@ -116,6 +116,7 @@ def _live(transaction: Transaction, role: Role) -> Sequence[Member]:
             skew=duration(skew),
             draining=bool(wish[0]),
             drained=bool(wish[1]),
+            trouble=wish[2],
         )
         for number, role_, name, host, pid, capacity, executing, lanes, opened_at, beat_at, skew, *wish in rows
     ]

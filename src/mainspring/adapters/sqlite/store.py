@@ -57,6 +57,11 @@ class SqliteStore:
         """The number of the newest migration that the file has."""
         return self._engine.schema
 
+    @property
+    def identity(self) -> str:
+        """Who the store is, for as long as the file lives."""
+        return self._engine.identity
+
     async def close(self) -> None:
         """Finish what was asked and close the file."""
         await self._engine.close()

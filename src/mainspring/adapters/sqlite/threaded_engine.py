@@ -17,6 +17,7 @@ from mainspring.adapters.sqlite.checkpoint import Checkpointer
 from mainspring.adapters.sqlite.connection import connect, lay_out_log, translation
 from mainspring.adapters.sqlite.engine import Operation, Transaction, WallClock
 from mainspring.adapters.sqlite.group_commit import Request, commit_group
+from mainspring.adapters.sqlite.identity import identity
 from mainspring.adapters.sqlite.migrate import migrate
 from mainspring.adapters.sqlite.rows import to_micros
 from mainspring.errors import StoreUnavailable
@@ -36,6 +37,7 @@ class ThreadedEngine:
         self._clock = clock
         self._connection = connect(path)
         self.schema = migrate(self._connection, path)
+        self.identity = identity(self._connection, path)
         lay_out_log(self._connection, path)
         self._asked: dict[asyncio.AbstractEventLoop, list[Request]] = {}
         """What was asked for in this turn of each loop: the writer would be awake before the turn is over."""

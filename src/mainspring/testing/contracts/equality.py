@@ -257,7 +257,7 @@ class EqualsTheModel(RuleBasedStateMachine):
     def beat(self, index: int) -> None:
         """By live and ended ones."""
         mine, theirs = _pick(self.sessions, index)
-        news = News(executing=index, drained=index % 2 == 0)
+        news = News(executing=index, drained=index % 2 == 0, trouble=None if index % 3 else f"lack {index}")
         self.alike(lambda store: store.sessions.beat(mine if store is self.model else theirs, news))
 
     @rule(index=indexes, draining=st.booleans())
@@ -419,7 +419,7 @@ async def _seen_figures(store: Store) -> object:
 
 async def _seen_sessions(store: Store) -> object:
     return [
-        (item.name, item.executing, item.beat_at, item.opened_at, item.draining, item.drained)
+        (item.name, item.executing, item.beat_at, item.opened_at, item.draining, item.drained, item.trouble)
         for item in await store.sessions.live(Role.WORKER)
     ]
 

@@ -124,6 +124,13 @@ class SessionsContract(StoreContract):
             assert await store.sessions.beat(session, News()) == NOTHING_HELD
             assert await wishes(store) == {session: (False, False), other: (False, False)}
 
+    async def test_the_trouble_of_a_session_is_what_it_said_last(self, store: Store) -> None:
+        session = await a_worker(store)
+        for trouble in (None, "this process is short of memory: %s '\u2026'", None):
+            await store.sessions.beat(session, News(trouble=trouble))
+            [member] = await store.sessions.live(Role.WORKER)
+            assert member.trouble == trouble
+
     async def test_a_session_is_drained_once_it_says_so_itself(self, store: Store) -> None:
         session = await a_worker(store)
         await store.sessions.beat(session, News(drained=True))

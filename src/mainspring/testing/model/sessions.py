@@ -48,7 +48,8 @@ class MemorySessions:
             return None
         skew = news.clock - now if news.clock else timedelta(0)
         drained = session.member.draining and news.drained
-        session.member = replace(session.member, executing=news.executing, beat_at=now, skew=skew, drained=drained)
+        told = replace(session.member, executing=news.executing, drained=drained, trouble=news.trouble)
+        session.member = replace(told, beat_at=now, skew=skew)
         session.expires_at = now + session.new.ttl
         attempts = self._attempts(by)
         return Heard(

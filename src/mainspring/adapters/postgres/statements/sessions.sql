@@ -14,7 +14,7 @@ VALUES ($1, $2, $3, $4, $5, $6::text[], $7::interval, now() + $7::interval, $10)
 -- written as < 1 here and below: = 0 would offer the planner the index of all that live instead of the key.
 WITH beat AS (
     UPDATE session SET expires_at = now() + ttl, beat_at = now(), executing = $2,
-        skew = coalesce($3::timestamptz - now(), interval '0'), drained = draining AND $4
+        skew = coalesce($3::timestamptz - now(), interval '0'), drained = draining AND $4, trouble = $5
     WHERE id = $1 AND state < 1 RETURNING id, draining
 )
 SELECT beat.draining, q.id, q.fence, q.cancel IS NOT NULL FROM beat LEFT JOIN queue q ON q.session = beat.id AND q.state = 1;
@@ -28,7 +28,7 @@ UPDATE session SET draining = $2, drained = drained AND $2 WHERE id = $1 AND sta
 
 -- name: live
 -- Names sort by their bytes, as on every other store, whatever the language of the database.
-SELECT id, role, name, host, pid, capacity, executing, lanes, opened_at, beat_at, skew, draining, drained
+SELECT id, role, name, host, pid, capacity, executing, lanes, opened_at, beat_at, skew, draining, drained, trouble
 FROM session WHERE state = 0 AND role = $1 AND expires_at > now() ORDER BY name COLLATE "C", id;
 
 -- name: bury

@@ -8,7 +8,7 @@ INSERT INTO handler (name, lane) SELECT value ->> 0, value ->> 1 FROM json_each(
 ON CONFLICT DO UPDATE SET lane = excluded.lane;
 
 -- name: beat
-UPDATE session SET expires_at = ?2 + ttl, beat_at = ?2, executing = ?3, skew = ?4, drained = draining AND ?5
+UPDATE session SET expires_at = ?2 + ttl, beat_at = ?2, executing = ?3, skew = ?4, drained = draining AND ?5, trouble = ?6
 WHERE id = ?1 AND state = 0 RETURNING draining;
 
 -- name: holds
@@ -24,7 +24,7 @@ UPDATE session SET draining = ?2, drained = drained AND ?2 WHERE id = ?1 AND sta
 
 -- name: live
 SELECT json_group_array(json_array(
-    id, role, name, host, pid, capacity, executing, lanes, opened_at, beat_at, skew, draining, drained
+    id, role, name, host, pid, capacity, executing, lanes, opened_at, beat_at, skew, draining, drained, trouble
 ))
 FROM (SELECT * FROM session WHERE state = 0 AND expires_at > ?2 AND role = ?1 ORDER BY name, id);
 

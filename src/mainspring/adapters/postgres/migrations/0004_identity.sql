@@ -1,0 +1,8 @@
+-- Programs of schema 1 work on this.
+
+-- Who the store is: drawn once, so that what a worker noted of one store is never told to another.
+CREATE TABLE identity (id text NOT NULL PRIMARY KEY);
+INSERT INTO identity (id) VALUES (replace(gen_random_uuid()::text, '-', ''));
+
+-- What keeps a process from its work, as it said with its last heartbeat.
+ALTER TABLE session ADD COLUMN trouble text;
