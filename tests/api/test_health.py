@@ -10,6 +10,7 @@ from mainspring.api.app import create_app, create_probes
 from mainspring.api.ports import ApiPorts
 from mainspring.errors import StoreUnavailable
 from mainspring.ports.pipes import Pipe
+from mainspring.ports.sessions import News
 from mainspring.testing.factories import a_session
 from tests.api.calling import Api, calling
 from tests.api.serving import served
@@ -85,3 +86,27 @@ async def test_what_nobody_expected_is_a_problem_without_details(ports: ApiPorts
     async with served(create_app(replace(ports, views=views))) as client, client.get(path) as response:
         assert response.status == 500
         assert "secret" not in await response.text()
+
+
+async def test_a_full_store_is_told_by_all_but_the_probe_of_life(ports: ApiPorts) -> None:
+    reason = "mainspring.db has no space left; nothing was stored"
+    async with served(create_app(replace(ports, full=lambda: reason))) as client:
+        async with client.get("/healthz") as response:
+            assert (response.status, await response.text()) == (200, "OK")
+        async with client.get("/readyz") as response:
+            assert (response.status, await response.text()) == (503, f"NOT READY: {reason}")
+        async with client.get("/api/v1/health") as response:
+            health = await response.json()
+    assert (response.status, health["status"], health["database"]["status"]) == (200, "degraded", "up")
+    assert health["troubles"] == [{"subject": "store", "detail": reason}]
+
+
+async def test_what_a_worker_lacks_is_told_as_long_as_it_says_so(api: Api, store: SqliteStore) -> None:
+    session = await store.sessions.open(a_session("worker-7"))
+    lack = "this process is short of memory: Cannot allocate memory"
+    for trouble, status in ((lack, "degraded"), (None, "healthy")):
+        await store.sessions.beat(session, News(trouble=trouble))
+        health = await api.get("/api/v1/health")
+        assert (health["status"], bool(health["troubles"])) == (status, trouble is not None)
+        [worker] = (await api.get("/api/v1/workers"))["items"]
+        assert worker["trouble"] == trouble

@@ -37,10 +37,13 @@ def health_router(ports: ApiPorts) -> APIRouter:
         except MainspringError as error:
             database = {"status": "down", "detail": str(error)}
             return answer({"status": "unhealthy", "database": database, "pipes": _shown(ports.pipes())}, _AWAY)
+        full = ports.full()
+        short = [(f"worker {member.name}", member.trouble) for member in workers if member.trouble is not None]
+        troubles = [("store", full), *short] if full is not None else short
         queue = totals(visible_tallies(figures, caller))
         return answer(
             {
-                "status": "healthy",
+                "status": "degraded" if troubles else "healthy",
                 "database": {"status": "up", "time": instant(now)},
                 "queue": {
                     "status": "up",
@@ -51,6 +54,7 @@ def health_router(ports: ApiPorts) -> APIRouter:
                 "workers": len(workers),
                 "schedulers": len(schedulers),
                 "pipes": _shown(ports.pipes()),
+                "troubles": [{"subject": subject, "detail": detail} for subject, detail in troubles],
             }
         )
 
@@ -84,6 +88,9 @@ def probes_router(ports: ApiPorts) -> APIRouter:
 
     @router.get("/readyz", summary="Say READY once all is up", responses={_AWAY: {"description": "It isn't"}})
     async def readyz() -> Response:
+        full = ports.full()
+        if full is not None:
+            return PlainTextResponse(f"NOT READY: {full}", _AWAY)
         return PlainTextResponse("READY") if ports.ready() else PlainTextResponse("NOT READY", _AWAY)
 
     return router

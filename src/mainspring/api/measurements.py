@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from mainspring.api.instruments import DURATIONS, Counts, Family, Histogram, Kind, Sample
 from mainspring.domain.plan import SkipReason
+from mainspring.errors import LACKS
 from mainspring.version import __version__
 
 LOCK_OPERATIONS = ("acquire", "takeover", "renew", "release")
@@ -70,6 +71,12 @@ class Measurements:
             ("event",),
             [(event,) for event in TICKET_EVENTS],
         )
+        self.shortages = Counts(
+            "mainspring_shortages_total",
+            "Executions that this process handed back because it lacked what it takes to begin them.",
+            ("lack",),
+            [(lack,) for lack in LACKS],
+        )
         self.verdicts_refused = 0
         """Which the worker of this process keeps."""
         self.sources: list[Callable[[], Iterable[Family]]] = []
@@ -87,5 +94,5 @@ class Measurements:
             yield from source()
 
     def _counters(self) -> tuple[Counts, ...]:
-        events = (self.store_errors, self.skips, self.tickets, self.blobs)
+        events = (self.store_errors, self.skips, self.tickets, self.blobs, self.shortages)
         return (self.requests, self.attempts, self.lock_operations, *events)

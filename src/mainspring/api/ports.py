@@ -48,6 +48,8 @@ class ApiPorts:
     tracing: Tracing = UNTRACED
     pipes: Callable[[], Sequence[Pipe]] = lambda: ()
     """What stands beside the store, as this process knows it."""
+    full: Callable[[], str | None] = lambda: None
+    """Why the store takes no more, while it has no room."""
     ready: Callable[[], bool] = lambda: True
     """Whether everything in this process is up."""
     ending: Callable[[], bool] = lambda: False

@@ -85,6 +85,7 @@ def shown_worker(member: Member) -> dict[str, Any]:
         "started_at": instant(member.opened_at),
         "last_heartbeat": instant(member.beat_at),
         "clock_skew_ms": milliseconds(member.skew),
+        "trouble": member.trouble,
     }
 
 

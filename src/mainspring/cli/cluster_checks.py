@@ -18,13 +18,21 @@ async def checked(server: Server) -> Sequence[Finding]:
     asked_at = datetime.now(UTC)
     health = await server.health()
     middle = asked_at + (datetime.now(UTC) - asked_at) / 2
-    if health.get("status") != "healthy":
+    if health.get("status") not in {"healthy", "degraded"}:
         detail = health.get("database", {}).get("detail", "no reason given")
         return [fail("health", f"{server.place} says that its store is away: {detail}", "see to the store")]
-    found = [ok("health", "the API answers, and its store"), *_pipes(health), _clock(health, middle)]
+    found = [*_health(health), *_pipes(health), _clock(health, middle)]
     workers = [each async for each in server.listed("/workers", None)]
     found += [_workers(workers), *[each async for each in _lanes(server, workers)], _dead(health)]
     return found
+
+
+def _health(health: Mapping[str, Any]) -> Iterator[Finding]:
+    troubles = health.get("troubles") or ()
+    for trouble in troubles:
+        yield warn(trouble["subject"], trouble["detail"], "give it what it lacks; no restart is needed")
+    if not troubles:
+        yield ok("health", "the API answers, and its store")
 
 
 def _pipes(health: Mapping[str, Any]) -> Iterator[Finding]:

@@ -144,6 +144,8 @@ class Worker:
     started_at: datetime
     last_heartbeat: datetime
     clock_skew: timedelta
+    trouble: str | None = None
+    """What its process lacks, in one sentence, while that keeps it from its work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

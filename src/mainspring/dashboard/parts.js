@@ -165,7 +165,8 @@ export const slots = ({ executing, capacity }) =>
   );
 
 /** Whether a worker takes work. @param {import("./types.js").Worker} worker */
-export function workerState({ status, executing }) {
+export function workerState({ status, executing, trouble }) {
+  if (trouble) return h("span", { class: "light bad", title: trouble }, trouble);
   if (status === "active") return h("span", { class: "light good" }, "active");
   if (status === "drained") return h("span", { class: "light" }, "drained");
   return h("span", { class: "light warn" }, `draining, ${executing} left`);

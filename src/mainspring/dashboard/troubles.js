@@ -34,6 +34,16 @@ export function troubles(state, stuck, now) {
   if (health?.status === "unhealthy") {
     found.push({ key: "store", severity: "bad", text: "The store is away.", advice: health.database.detail ?? "" });
   }
+  for (const { subject, detail } of health?.troubles ?? []) {
+    const full = subject === "store";
+    found.push({
+      key: `lack ${subject}`,
+      severity: full ? "bad" : "warn",
+      text: full ? "The store is full: nothing is accepted." : `The ${subject} lacks what it needs.`,
+      advice: detail,
+      ...(full ? {} : { target: href(["workers"]) }),
+    });
+  }
   if (workers?.length === 0) {
     found.push({
       key: "workers",

@@ -89,6 +89,7 @@ export interface Worker {
     started_at: string;
     last_heartbeat: string;
     clock_skew_ms: number;
+    trouble: string | null;
 }
 
 export interface Handler {
@@ -108,7 +109,8 @@ export interface Pipe {
 }
 
 export interface Health {
-    status: "healthy" | "unhealthy";
+    status: "healthy" | "degraded" | "unhealthy";
+    troubles?: { subject: string; detail: string }[] | null;
     database: { status: "up" | "down"; time?: string | null; detail?: string | null };
     queue?: { status: string; live: number; running: number | null; dead_letters: number | null } | null;
     workers?: number | null;

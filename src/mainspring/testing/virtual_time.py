@@ -29,6 +29,7 @@ from mainspring.domain.run import Attempt, State
 from mainspring.ports.sessions import NewSession, Role
 from mainspring.ports.tracing import UNTRACED
 from mainspring.services.planner import Planner
+from mainspring.services.space import Space
 from mainspring.testing.clock import START, ManualClock
 from mainspring.wiring.apps import Handlers, merge
 from mainspring.wiring.declared import declare
@@ -200,6 +201,7 @@ async def _client(store: SqliteStore, clock: ManualClock) -> AsyncIterator[Clien
             switchboard=switchboard,
             waker=waker,
             measurements=Measurements(),
+            space=Space(),
             tracing=UNTRACED,
             closing=closing,
         )

@@ -68,6 +68,7 @@ async def api_ports(resources: Resources, stop: asyncio.Event | None = None) -> 
         builtin=await builtin_handlers(resources),
         switchable=SWITCHABLE,
         pipes=lambda: [known() for known in resources.pipes],
+        full=lambda: resources.space.reason,
         ready=lambda: not ending.is_set() and all(up() for up in resources.readiness),
         ending=ending.is_set,
     )

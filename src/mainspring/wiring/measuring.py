@@ -22,7 +22,7 @@ from mainspring.ports.keys import Keys
 from mainspring.ports.locks import Bookmark, HeldBy, HeldPage, Lock, Locks
 from mainspring.ports.observing import OUTCOME_WORDS
 from mainspring.ports.output import Output
-from mainspring.ports.sessions import Sessions
+from mainspring.ports.sessions import Heard, News, Sessions
 from mainspring.ports.tickets import Tickets
 from mainspring.ports.time import Clock
 from mainspring.ports.timetable import Due, Timetable
@@ -31,20 +31,22 @@ from mainspring.ports.transactions import Transactions
 from mainspring.ports.upkeep import Upkeep
 from mainspring.ports.views import Views
 from mainspring.ports.work import Added, Claim, Note, Order, Steered, Work
-from mainspring.wiring.forwarding import ForwardingTimetable, ForwardingWork
+from mainspring.services.space import Space
+from mainspring.wiring.forwarding import ForwardingSessions, ForwardingTimetable, ForwardingWork
 from mainspring.wiring.stores import Store
 
 
 class Stopwatch:
     """Measures what the store is asked for."""
 
-    def __init__(self, measurements: Measurements, clock: Clock) -> None:
+    def __init__(self, measurements: Measurements, clock: Clock, space: Space | None = None) -> None:
         self.measurements = measurements
+        self.space = space or Space()
         self._monotonic = clock.monotonic
 
     def operation(self, name: str) -> "_Operation":
         """One batch, whether it succeeds or not."""
-        return _Operation(name, self.measurements, self._monotonic)
+        return _Operation(name, self.measurements, self.space, self._monotonic)
 
     @contextmanager
     def lock(self, operation: str) -> Iterator[None]:
@@ -62,11 +64,12 @@ class Stopwatch:
 class _Operation:
     """Written out, since it surrounds each addition: made from a generator, it takes more than twice as long."""
 
-    __slots__ = ("_began", "_measurements", "_monotonic", "_name")
+    __slots__ = ("_began", "_measurements", "_monotonic", "_name", "_space")
 
-    def __init__(self, name: str, measurements: Measurements, monotonic: Callable[[], float]) -> None:
+    def __init__(self, name: str, measurements: Measurements, space: Space, monotonic: Callable[[], float]) -> None:
         self._name = name
         self._measurements = measurements
+        self._space = space
         self._monotonic = monotonic
 
     def __enter__(self) -> None:
@@ -76,6 +79,13 @@ class _Operation:
         self._measurements.store_seconds.observe(self._monotonic() - self._began, self._name)
         if isinstance(error, StoreError):
             self._measurements.store_errors.add(self._name)
+            self._space.refused(error)
+        elif self._space.full and error is None and self._name in _WRITES:
+            self._space.found()
+
+
+_WRITES = frozenset({"add", "settle"})
+"""What takes as much room as anything; a heartbeat or a lock may still fit where nothing else does."""
 
 
 class MeasuredWork(ForwardingWork):
@@ -106,6 +116,19 @@ class MeasuredWork(ForwardingWork):
         """As `Work.steer`."""
         with self._time("steer"):
             return await super().steer(run, order)
+
+
+class WatchedSessions(ForwardingSessions):
+    """`Sessions` whose heartbeats tell when the store is full, also while nobody submits anything."""
+
+    def __init__(self, sessions: Sessions, space: Space) -> None:
+        super().__init__(sessions)
+        self._space = space
+
+    async def beat(self, by: SessionId, news: News) -> Heard | None:
+        """As `Sessions.beat`."""
+        with self._space.watched():
+            return await super().beat(by, news)
 
 
 class MeasuredTickets:
@@ -225,13 +248,15 @@ class MeasuredLocks:
 class MeasuredBlobs:
     """`Blobs` with what goes in and out counted."""
 
-    def __init__(self, blobs: Blobs, measurements: Measurements) -> None:
+    def __init__(self, blobs: Blobs, stopwatch: Stopwatch) -> None:
         self._blobs = blobs
-        self._count = measurements.blobs.add
+        self._count = stopwatch.measurements.blobs.add
+        self._space = stopwatch.space
 
     async def put(self, data: bytes) -> BlobId:
         """As `Blobs.put`."""
-        stored = await self._blobs.put(data)
+        with self._space.watched():
+            stored = await self._blobs.put(data)
         self._count("upload")
         return stored
 
@@ -267,6 +292,10 @@ class MeasuredAttempts:
         """As `Observer.refused`."""
         self._measurements.verdicts_refused = count
 
+    def exhausted(self, lack: str) -> None:
+        """As `Observer.exhausted`."""
+        self._measurements.shortages.add(lack)
+
     def unreadable(self) -> None:
         """As `Observer.unreadable`."""
         self._measurements.tickets.add("unreadable")
@@ -293,18 +322,21 @@ class MeasuredStore:
     heartbeat: Callable[[], AbstractAsyncContextManager[Sessions]] | None
     shards: int
     schema: int
+    identity: str
     inner: Store
 
     @classmethod
-    def over(cls, store: Store, measurements: Measurements, clock: Clock) -> "MeasuredStore":
-        """The same store, measured."""
-        stopwatch = Stopwatch(measurements, clock)
+    def over(
+        cls, store: Store, measurements: Measurements, clock: Clock, space: Space | None = None
+    ) -> "MeasuredStore":
+        """The same store, measured; *space* is told of writes that find no room, and of those that do."""
+        stopwatch = Stopwatch(measurements, clock, space)
         return cls(
             timetable=MeasuredTimetable(store.timetable, stopwatch),
             work=MeasuredWork(store.work, stopwatch),
             locks=MeasuredLocks(store.locks, stopwatch),
-            blobs=MeasuredBlobs(store.blobs, measurements),
-            sessions=store.sessions,
+            blobs=MeasuredBlobs(store.blobs, stopwatch),
+            sessions=WatchedSessions(store.sessions, stopwatch.space),
             views=store.views,
             upkeep=store.upkeep,
             audit=store.audit,
@@ -317,6 +349,7 @@ class MeasuredStore:
             heartbeat=store.heartbeat,
             shards=store.shards,
             schema=store.schema,
+            identity=store.identity,
             inner=store,
         )
 

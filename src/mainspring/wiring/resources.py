@@ -15,6 +15,7 @@ from mainspring.ports.time import Clock, Random
 from mainspring.ports.timetable import Timetable
 from mainspring.ports.tracing import UNTRACED, Tracing
 from mainspring.ports.work import Work
+from mainspring.services.space import Space
 from mainspring.wiring.brokers import chosen_carrier, heralding, publishing
 from mainspring.wiring.coordination import chosen_exchange
 from mainspring.wiring.incidents import LoggedIncidents
@@ -43,6 +44,7 @@ class Resources:
         switchboard: Switchboard,
         waker: Waker,
         measurements: Measurements,
+        space: Space,
         tracing: Tracing,
         closing: AsyncExitStack,
         carrier: Carrier | None = None,
@@ -53,6 +55,8 @@ class Resources:
         self.random = random
         self.measurements = measurements
         """What the roles of this process measure."""
+        self.space = space
+        """Whether the store has any for what this process writes."""
         self.tracing = tracing
         self.work: Work = WakingWork(store.work, views=store.views, waker=waker, clock=clock)
         self.timetable: Timetable = WakingTimetable(store.timetable, waker=waker)
@@ -117,7 +121,8 @@ async def opened_at_once(settings: Settings, *, service: str | None = None) -> A
         )
         closing.push_async_callback(opened_store.close)
         measurements = Measurements()
-        store = MeasuredStore.over(opened_store, measurements, clock)
+        space = Space()
+        store = MeasuredStore.over(opened_store, measurements, clock, space)
         if tracing.enabled:
             store = traced_store(store, tracing, clock)
         carrier = await chosen_carrier(
@@ -134,6 +139,7 @@ async def opened_at_once(settings: Settings, *, service: str | None = None) -> A
             switchboard=switchboard,
             waker=waker,
             measurements=measurements,
+            space=space,
             tracing=tracing,
             closing=closing,
             carrier=carrier,

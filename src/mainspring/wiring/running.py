@@ -3,23 +3,22 @@
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-import structlog
-
 from mainspring import descriptors
+from mainspring.logs import get_logger
 from mainspring.wiring.apps import Application, load_apps
 from mainspring.wiring.duties import Duty
 from mainspring.wiring.garbage import collect_seldom
 from mainspring.wiring.logging import configure_logging
 from mainspring.wiring.process import Process, Role
 from mainspring.wiring.resources import Resources
-from mainspring.wiring.roles import lookout_roles, scheduler_roles, worker_role
+from mainspring.wiring.roles import lookout_roles, scheduler_roles, space_role, worker_role
 from mainspring.wiring.settings import Settings
 from mainspring.wiring.starting import run_once_there
 
 if TYPE_CHECKING:
     from mainspring.wiring.reception import Reception
 
-log = structlog.get_logger("mainspring.process")
+log = get_logger("mainspring.process")
 
 
 async def run_process(settings: Settings, duties: Collection[Duty], *, samples: bool = False) -> int:
@@ -96,6 +95,7 @@ async def _roles(
     if Duty.API in duties:
         roles += await lookout_roles(resources)
     if reception is not None:
+        roles.append(space_role(resources))
         from mainspring.wiring.listening import api_role, probes_role  # noqa: PLC0415 - see `_reception`
 
         listening = api_role if Duty.API in duties else probes_role

@@ -31,6 +31,7 @@ class Worker(Shape):
                 "started_at": "2030-01-31T09:00:00Z",
                 "last_heartbeat": "2030-01-31T09:41:05Z",
                 "clock_skew_ms": 2,
+                "trouble": None,
             }
         }
     )
@@ -49,6 +50,9 @@ class Worker(Shape):
     started_at: Instant
     last_heartbeat: Instant
     clock_skew_ms: int
+    trouble: Annotated[
+        str | None, Field(description="What its process lacks, in one sentence, while that keeps it from its work.")
+    ]
 
 
 class WorkerList(Page[Worker]):
@@ -100,10 +104,20 @@ class Pipe(Shape):
     detail: Annotated[str | None, Field(description="Why it is down.")] = None
 
 
+class Trouble(Shape):
+    """Something that doesn't work as it should, though the store answers."""
+
+    subject: Annotated[str, Field(description="`store`, or `worker` and its name.")]
+    detail: Annotated[str, Field(description="What is wrong, in one sentence.")]
+
+
 class Health(Shape):
     """Whether all is well."""
 
-    status: Literal["healthy", "unhealthy"]
+    status: Annotated[
+        Literal["healthy", "degraded", "unhealthy"],
+        Field(description="`degraded`: see `troubles`; `unhealthy`: the store is away."),
+    ]
     database: Database
     queue: Queue | None = None
     workers: int | None = None
@@ -111,6 +125,7 @@ class Health(Shape):
     pipes: Annotated[
         list[Pipe] | None, Field(description="Empty if everything goes by the store, as it does by default.")
     ] = None
+    troubles: Annotated[list[Trouble] | None, Field(description="What makes the status `degraded`.")] = None
 
 
 class Totals(Shape):
