@@ -100,7 +100,9 @@ class MainspringContender:
         return count(place.folder / DATABASE, "select count(*) from queue")
 
     def recorded(self, place: Place) -> frozenset[int] | None:
-        journal = FileJournal(place.folder / "journal", _worker_name(place.process))
+        with closing(sqlite3.connect(place.folder / DATABASE, timeout=10)) as connection:
+            ((identity,),) = connection.execute("SELECT id FROM identity")
+        journal = FileJournal(place.folder / "journal", _worker_name(place.process), identity)
         runs = [note.verdict.run_id for note in journal.replay() if isinstance(note, Finished)]
         journal.close()
         return frozenset(int(payload) for payload in self.payloads(place, runs))

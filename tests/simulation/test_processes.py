@@ -80,7 +80,7 @@ def test_a_process_dies_at_the_step_that_it_was_told(site: Site) -> None:
 
 def test_what_a_dead_process_still_tries_reaches_nobody(site: Site) -> None:
     disk: list[object] = []
-    journal = SimulatedJournal(disk, site.process)  # type: ignore[arg-type]  # any list will do
+    journal = SimulatedJournal(disk, site.process, dict)  # type: ignore[arg-type]  # any list will do
     site.process.crash()
     with pytest.raises(Dead):
         journal.append([Opened(SessionId(1))])

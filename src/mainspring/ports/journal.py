@@ -33,8 +33,21 @@ class Finished:
 Note = Opened | Began | Finished
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orphan:
+    """What a worker of the same store, on the same machine, had finished when it died; it hasn't come back since."""
+
+    name: str
+    finished: Sequence[Verdict]
+    """Whatever the store has heard of it: settling it again changes nothing."""
+
+
 class Journal(Protocol):
-    """One process writes, only its successor of the same name reads. A torn last note is dropped, never misread."""
+    """One process writes, its successor of the same name reads. A torn last note is dropped, never misread.
+
+    What a worker had finished is true whoever tells the store, so that others on the machine may do so once it is dead.
+    A worker that is only paused isn't. Nothing else that it noted concerns anybody but its successor.
+    """
 
     def append(self, notes: Sequence[Note]) -> None:
         """Add notes with one write; they survive the death of the process once this returns."""
@@ -46,6 +59,14 @@ class Journal(Protocol):
 
     def rewrite(self, notes: Sequence[Note]) -> None:
         """Replace everything by *notes*, whole or not at all: what was settled is forgotten."""
+        ...
+
+    def orphans(self) -> Sequence[Orphan]:
+        """What dead workers had finished and nobody is known to have settled, each until it is forgotten."""
+        ...
+
+    def forget(self, orphan: Orphan, settled: Sequence[Verdict]) -> None:
+        """Drop what is *settled* from the orphan's notes, unless its worker has come back."""
         ...
 
     @property

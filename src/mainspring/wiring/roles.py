@@ -18,6 +18,7 @@ from mainspring.services.membership import Membership
 from mainspring.services.planner import Planner
 from mainspring.services.pruner import Pruner
 from mainspring.services.rescuer import Rescuer
+from mainspring.services.space import SpaceWatch
 from mainspring.services.ticker import Ticker
 from mainspring.wiring import builtin
 from mainspring.wiring.apps import Application, load_apps, merge
@@ -95,7 +96,7 @@ async def worker_role(resources: Resources, applications: Sequence[Application] 
     held_open = builtin.register(registry, resources)
     closing.push_async_callback(held_open.close)
     merge(registry, [each.registry for each in (*load_apps(settings.apps), *applications)])
-    name, journal = open_journal(settings)
+    name, journal = open_journal(settings, store.identity)
     closing.callback(journal.close)
     tasks = SystemTasks(settings.concurrency, preload=[app.partition(":")[0] for app in settings.apps])
     closing.callback(tasks.close)
@@ -150,19 +151,25 @@ def _observer(resources: Resources) -> Observer:
     return ToldAttempts(counting) if resources.settings.log_level == "debug" else counting
 
 
-def open_journal(settings: Settings) -> tuple[str, FileJournal]:
+def open_journal(settings: Settings, identity: str) -> tuple[str, FileJournal]:
     """A journal and the name that it belongs to; workers that weren't named are numbered, the same after a restart."""
     folder = settings.data / "journal"
     if settings.given("worker_name"):
-        return settings.worker_name, FileJournal(folder, settings.worker_name)
+        return settings.worker_name, FileJournal(folder, settings.worker_name, identity)
     names = [settings.worker_name, *(f"{settings.worker_name}-{number}" for number in range(2, MOST_ON_A_HOST))]
     for name in names[:-1]:
         try:
-            return name, FileJournal(folder, name)
+            return name, FileJournal(folder, name, identity)
         except ConfigurationError as error:
             if error.__cause__ is None or not isinstance(error.__cause__, BlockingIOError):
                 raise
-    return names[-1], FileJournal(folder, names[-1])
+    return names[-1], FileJournal(folder, names[-1], identity)
+
+
+def space_role(resources: Resources) -> Role:
+    """Finds out when a store that was full has room again."""
+    watch = SpaceWatch(resources.space, resources.store.blobs, resources.clock, resources.random)
+    return _service("space", watch)
 
 
 async def lookout_roles(resources: Resources) -> list[Role]:

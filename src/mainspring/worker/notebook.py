@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 
-import structlog
-
 from mainspring.domain.ids import SessionId
 from mainspring.domain.outcome import Verdict
 from mainspring.errors import StoreError
-from mainspring.ports.journal import Began, Finished, Journal, Note, Opened
+from mainspring.logs import get_logger
+from mainspring.ports.journal import Began, Finished, Journal, Note, Opened, Orphan
 from mainspring.worker.execution import Execution
 
 MAX_SIZE = 4 * 1024 * 1024
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 
 class NoJournal:
@@ -30,6 +29,13 @@ class NoJournal:
     def rewrite(self, notes: Sequence[Note]) -> None:
         """Nothing is kept."""
 
+    def orphans(self) -> Sequence[Orphan]:
+        """Nobody else's is there."""
+        return ()
+
+    def forget(self, orphan: Orphan, settled: Sequence[Verdict]) -> None:
+        """Nobody else's is there."""
+
     def close(self) -> None:
         """Nothing is held."""
 
@@ -39,7 +45,8 @@ class Notebook:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._writable = True
+        self.trouble: str | None = None
+        """Why notes can't be written, while they can't."""
 
     def append(self, notes: Sequence[Note]) -> None:
         """Write *notes* at once; they are ahead of the call or the settle that they are about."""
@@ -48,7 +55,7 @@ class Notebook:
         except StoreError as error:
             self._complain(error)
         else:
-            self._writable = True
+            self.trouble = None
 
     @property
     def long(self) -> bool:
@@ -71,6 +78,6 @@ class Notebook:
             self._complain(error)
 
     def _complain(self, error: StoreError) -> None:
-        if self._writable:
+        if self.trouble is None:
             log.error("journal.unwritable", error=str(error))
-        self._writable = False
+        self.trouble = str(error)

@@ -5,10 +5,9 @@ from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
-import structlog
-
 from mainspring.domain.ids import SessionId
 from mainspring.errors import StoreError
+from mainspring.logs import get_logger
 from mainspring.ports.journal import Opened
 from mainspring.ports.sessions import Heard, News, NewSession, Role
 from mainspring.ports.signals import session_topic
@@ -19,6 +18,7 @@ from mainspring.worker.drain import Drain
 from mainspring.worker.executing import Executor
 from mainspring.worker.heartbeat import BEATS_PER_TTL, Heartbeat
 from mainspring.worker.holdings import Holdings
+from mainspring.worker.neighbours import Neighbours
 from mainspring.worker.notebook import Notebook
 from mainspring.worker.printing import Printer
 from mainspring.worker.reaper import Reaper
@@ -26,10 +26,11 @@ from mainspring.worker.receiving import Receiving
 from mainspring.worker.recovery import Recovery, insist
 from mainspring.worker.registry import DEFAULT, Registry
 from mainspring.worker.settings import Ended, WorkerPorts, WorkerSettings
+from mainspring.worker.shortage import Shortage
 from mainspring.worker.standby import Standby
 from mainspring.worker.waiting import unless
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 
 class Worker:
@@ -61,6 +62,8 @@ class Worker:
 
     async def _begin(self) -> SessionId:
         self._refused = await Recovery(self._ports).run()
+        # Whoever starts in place of a dead worker, under another name, would be the first to repeat its work.
+        await Neighbours(self._ports).step()
         return await self._open(draining=False)
 
     async def _open(self, *, draining: bool) -> SessionId:
@@ -104,13 +107,15 @@ class _Shift:
         self._open_session = open_session
         self._loop = asyncio.get_running_loop()
         self._printer = Printer(ports.output, ports.clock, self._loop)
-        self._executor = Executor(settings, ports, registry, notebook, self._printer)
+        self._shortage = Shortage(ports.clock, ports.observer, self._tell_shortage)
+        self._executor = Executor(settings, ports, registry, notebook, self._printer, shortage=self._shortage)
         claims = Claims if ports.carrier is None else Receiving
         self._claims = claims(settings, ports, registry, self._executor, session_lost=self._lost)
         self._reaper = Reaper(settings, ports.clock, self._executor, self._claims)
         self._holdings = Holdings(ports.sessions, self._executor, self._claims)
         self._heartbeat = Heartbeat(settings, ports, news=self._news, told=self._hear, busy=self._hold_up)
         self._standby = Standby(self._executor, self._claims, self._heartbeat.hasten)
+        self._neighbours = Neighbours(ports)
         self._session: SessionId | None = None
         self._services: list[asyncio.Task[None]] = []
         self._ending = asyncio.Event()
@@ -131,7 +136,8 @@ class _Shift:
         self._serve(session)
         claiming = self._start(self._claims.run())
         settler = self._executor.settler
-        for service in (settler.run(), settler.refusals.run(), self._printer.run(), self._reaper.run(), self._listen()):
+        services = (settler.run(), settler.refusals.run(), self._printer.run(), self._reaper.run())
+        for service in (*services, self._shortage.run(), self._listen()):
             self._start(service)
         self._start(self._end_with(stop))
         self._start(self._end_with(self._reaper.slots_lost))
@@ -156,11 +162,15 @@ class _Shift:
         return task
 
     async def _listen(self) -> None:
-        """Ask the store at once when it was told something for us; without a signal the next heartbeat does."""
+        """Ask the store at once when it was told something for us; without a signal the next heartbeat does.
+
+        As often as a heartbeat, and so well before any session expires, look after neighbours that have died, too.
+        """
         while True:
             topics = [] if self._session is None else [session_topic(self._session)]
             if await self._ports.signals.wait(topics, self._settings.ttl / BEATS_PER_TTL):
                 self._heartbeat.hasten()
+            await self._neighbours.step()
 
     async def _end_with(self, event: asyncio.Event) -> None:
         await event.wait()
@@ -179,7 +189,12 @@ class _Shift:
         self._loop.call_soon_threadsafe(self._executor.changed.set)
 
     def _news(self) -> News:
-        return News(executing=len(self._executor.executing), drained=self._standby.drained)
+        trouble = self._shortage.reason or self._notebook.trouble
+        return News(executing=len(self._executor.executing), drained=self._standby.drained, trouble=trouble)
+
+    def _tell_shortage(self) -> None:
+        self._executor.changed.set()
+        self._heartbeat.hasten()
 
     def _hear(self, session: SessionId, heard: Heard | None, asked_at: float) -> None:
         if session != self._session:

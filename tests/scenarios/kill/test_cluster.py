@@ -85,7 +85,7 @@ async def test_a_cluster_under_load_survives_the_death_of_a_worker_and_of_a_sche
         workers["red"].process.kill()
         leader.process.kill()
         await workers["red"].ended()
-        so_far, noted = len(diary(place.folder)), journalled(place.folder, "red")
+        so_far, noted = len(diary(place.folder)), journalled(place.folder, "red", store.identity)
         await start(worker(place, "red"))
 
         async def all_ended() -> bool:

@@ -59,7 +59,7 @@ async def test_a_worker_killed_under_load_loses_nothing_and_repeats_nothing_that
             await until_noted(place.folder, goal)
             running.process.kill()
             await running.ended()
-        kept.append((len(diary(place.folder)), journalled(place.folder, "w")))
+        kept.append((len(diary(place.folder)), journalled(place.folder, "w", store.identity)))
     async with worker(place, "w") as running:
         await until_all_ended(store, [run.id for run in runs])
         running.terminate()

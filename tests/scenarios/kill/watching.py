@@ -57,9 +57,9 @@ async def until_all_ended(store: Store, runs: Collection[RunId]) -> None:
     await until(all_ended)
 
 
-def journalled(folder: Path, worker: str) -> frozenset[str]:
+def journalled(folder: Path, worker: str, identity: str) -> frozenset[str]:
     """The runs that a worker, who is dead, had noted as finished."""
-    journal = FileJournal(folder / "data" / "journal", worker)
+    journal = FileJournal(folder / "data" / "journal", worker, identity)
     try:
         return frozenset(str(note.verdict.run_id) for note in journal.replay() if isinstance(note, Finished))
     finally:

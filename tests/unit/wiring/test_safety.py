@@ -76,10 +76,10 @@ def test_a_store_that_others_share_makes_nobody_trusted() -> None:
 
 def test_a_worker_without_a_name_takes_the_first_that_is_free(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path, worker_name="host")
-    opened = [open_journal(settings) for _ in range(3)]
+    opened = [open_journal(settings, "0" * 32) for _ in range(3)]
     assert [name for name, _ in opened] == ["host", "host-2", "host-3"]
     opened[1][1].close()
-    name, journal = open_journal(settings)
+    name, journal = open_journal(settings, "0" * 32)
     assert name == "host-2"
     for each in (opened[0][1], opened[2][1], journal):
         each.close()
@@ -87,10 +87,10 @@ def test_a_worker_without_a_name_takes_the_first_that_is_free(tmp_path: Path) ->
 
 def test_a_name_that_was_given_is_used_or_refused(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path, worker_name="mine", origins={"worker_name": "--worker-name"})
-    name, journal = open_journal(settings)
+    name, journal = open_journal(settings, "0" * 32)
     assert name == "mine"
     with pytest.raises(ConfigurationError, match="a name of its own"):
-        open_journal(settings)
+        open_journal(settings, "0" * 32)
     journal.close()
 
 

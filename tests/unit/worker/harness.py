@@ -3,16 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
 
 from mainspring.domain.ids import DEFAULT_LANE, Fence, JobId, RunId, SessionId
+from mainspring.domain.outcome import Verdict
 from mainspring.domain.run import Attempt
 from mainspring.domain.task import Task
 from mainspring.errors import StoreError
 from mainspring.ports.blobs import Blobs
-from mainspring.ports.journal import Note, Opened
+from mainspring.ports.journal import Note, Opened, Orphan
 from mainspring.ports.output import Output
 from mainspring.ports.sessions import NewSession, Role, Sessions
 from mainspring.ports.signals import Signals
@@ -36,6 +38,8 @@ class ListJournal:
         self.rewrites: list[list[Note]] = []
         self.size = 0
         self.fault: StoreError | None = None
+        self.left: list[Orphan] = []
+        """What dead neighbours have noted."""
 
     def append(self, notes: Sequence[Note]) -> None:
         if self.fault is not None:
@@ -51,6 +55,13 @@ class ListJournal:
         self.notes = list(notes)
         self.rewrites.append(list(notes))
         self.size = 0
+
+    def orphans(self) -> Sequence[Orphan]:
+        return [each for each in self.left if each.finished]
+
+    def forget(self, orphan: Orphan, settled: Sequence[Verdict]) -> None:
+        place = self.left.index(orphan)
+        self.left[place] = replace(orphan, finished=[each for each in orphan.finished if each not in settled])
 
     def close(self) -> None:
         pass

@@ -10,6 +10,7 @@ from mainspring.worker.execution import Cause
 from mainspring.worker.notebook import Notebook
 from mainspring.worker.printing import Printer
 from mainspring.worker.settings import WorkerSettings
+from mainspring.worker.shortage import Shortage
 from tests.unit.worker.harness import Bench, an_attempt
 from tests.unit.worker.leaps import leaping
 
@@ -19,7 +20,8 @@ SETTINGS = WorkerSettings(name="worker-1", concurrency=4)
 def an_executor(bench: Bench) -> Executor:
     ports = bench.ports()
     printer = Printer(ports.output, ports.clock, asyncio.get_running_loop())
-    executor = Executor(SETTINGS, ports, bench.registry, Notebook(bench.journal), printer)
+    shortage = Shortage(ports.clock, ports.observer, lambda: None)
+    executor = Executor(SETTINGS, ports, bench.registry, Notebook(bench.journal), printer, shortage=shortage)
     executor.session = SessionId(1)
     return executor
 

@@ -8,6 +8,7 @@ from mainspring.worker.holdings import Holdings
 from mainspring.worker.notebook import Notebook
 from mainspring.worker.printing import Printer
 from mainspring.worker.settings import WorkerSettings
+from mainspring.worker.shortage import Shortage
 from tests.unit.worker.harness import Bench, an_attempt
 from tests.unit.worker.leaps import leaping
 
@@ -17,7 +18,8 @@ SETTINGS = WorkerSettings(name="worker-1", concurrency=4)
 def the_holdings(bench: Bench) -> Holdings:
     ports = bench.ports()
     printer = Printer(ports.output, ports.clock, asyncio.get_running_loop())
-    executor = Executor(SETTINGS, ports, bench.registry, Notebook(bench.journal), printer)
+    shortage = Shortage(ports.clock, ports.observer, lambda: None)
+    executor = Executor(SETTINGS, ports, bench.registry, Notebook(bench.journal), printer, shortage=shortage)
     executor.session = SessionId(1)
     claims = Claims(SETTINGS, ports, bench.registry, executor, session_lost=lambda _: None)
     return Holdings(ports.sessions, executor, claims)

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from mainspring.ports.journal import Note
+from mainspring.domain.outcome import Verdict
+from mainspring.ports.journal import Note, Orphan
 
 
 class MemoryJournal:
@@ -25,6 +26,13 @@ class MemoryJournal:
         """In place of all that was there."""
         self._disk[:] = notes
         self._size = 0
+
+    def orphans(self) -> Sequence[Orphan]:
+        """This worker has no neighbours."""
+        return ()
+
+    def forget(self, orphan: Orphan, settled: Sequence[Verdict]) -> None:
+        """This worker has no neighbours."""
 
     @property
     def size(self) -> int:

@@ -28,10 +28,15 @@ from mainspring.testing.simulation.cassandra import broker_ablations as cassandr
 from mainspring.testing.simulation.ports import SimulatedJournal
 from mainspring.worker.delivery import Delivered, Delivery
 from mainspring.worker.holdings import Holdings
+from mainspring.worker.neighbours import Neighbours
 
 
 async def _do_no_rescue(_rescuer: Rescuer) -> bool:
     return False
+
+
+async def _leave_it(_neighbours: Neighbours) -> None:
+    pass
 
 
 async def _listen_without_end(self: planner.Planner, at_most: timedelta) -> bool:  # noqa: ARG001 - that is the defect
@@ -124,6 +129,11 @@ ABLATIONS: tuple[Ablation, ...] = (
         "settle-once",
         "a worker takes a settle without an answer for a failure and goes on",
         method(Delivery, "settle", _settle_once),
+    ),
+    Ablation(
+        "neighbours-idle",
+        "nobody settles what a dead neighbour had finished",
+        method(Neighbours, "step", _leave_it),
     ),
     Ablation("journal-off", "a worker's journal keeps nothing", method(SimulatedJournal, "append", _keep_nothing)),
     Ablation(

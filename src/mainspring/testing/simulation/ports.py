@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from mainspring.adapters.inbox import Inbox
-from mainspring.ports.journal import Note
+from mainspring.domain.outcome import Verdict
+from mainspring.ports.journal import Finished, Note, Orphan
 from mainspring.testing.clock import START
 from mainspring.testing.simulation.history import Journalled
 from mainspring.testing.simulation.loop import VirtualLoop
@@ -68,9 +69,10 @@ class SeededRandom:
 class SimulatedJournal:
     """The `Journal` port over a list that outlives the process. Power loss may take the end of it, SIGKILL nothing."""
 
-    def __init__(self, disk: list[Note], process: Process) -> None:
+    def __init__(self, disk: list[Note], process: Process, left: Callable[[], Mapping[str, list[Note]]]) -> None:
         self._disk = disk
         self._process = process
+        self._left = left
 
     def append(self, notes: Sequence[Note]) -> None:
         """At the end."""
@@ -86,6 +88,19 @@ class SimulatedJournal:
         """In place of all that was there."""
         self._process.check()
         self._disk[:] = notes
+
+    def orphans(self) -> Sequence[Orphan]:
+        """Of those on this machine that were killed, and not by a loss of power."""
+        self._process.check()
+        left = self._left().items()
+        found = [(name, [each.verdict for each in disk if isinstance(each, Finished)]) for name, disk in left]
+        return [Orphan(name=name, finished=verdicts) for name, verdicts in found if verdicts]
+
+    def forget(self, orphan: Orphan, settled: Sequence[Verdict]) -> None:
+        """Unless it lives again."""
+        self._process.check()
+        disk = self._left().get(orphan.name, [])
+        disk[:] = [each for each in disk if not isinstance(each, Finished) or each.verdict not in settled]
 
     @property
     def size(self) -> int:

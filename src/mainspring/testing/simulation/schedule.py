@@ -68,6 +68,7 @@ def _live(world: World) -> tuple[list[Violation], int]:
         rows = _settle_down(world)
     except Stuck as error:
         return [Violation("liveness", str(error))], 0
+    violations += [Violation("neighbours", f"nobody settled what {name} had finished") for name in world.unsettled()]
     violations += [Violation("defect", text) for text in world.universe.complaints]
     violations += _judge(world.history, rows, world.storage.leeway)
     return sorted(violations, key=lambda violation: violation.at if violation.at >= 0 else math.inf), len(rows.ended)

@@ -1,8 +1,10 @@
 """A small cluster and its life: processes that come and go around one store, first in bad weather, then healed."""
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from random import Random
 
-from mainspring.ports.journal import Note
+from mainspring.ports.journal import Finished, Note
 from mainspring.testing.simulation.broker import SimulatedServer
 from mainspring.testing.simulation.chaos import Chaos
 from mainspring.testing.simulation.client import Client
@@ -18,6 +20,7 @@ from mainspring.testing.simulation.workload import Ledger, Workload
 
 _LONGEST_ABSENCE = 12.0
 _GONE_FOR_GOOD = 0.3
+_MACHINES = ("here", "here", "there")
 
 
 class World:
@@ -42,6 +45,8 @@ class World:
         self._doomed: set[str] = set()
         """Those who don't come back after their first end."""
         self._disks: dict[str, list[Note]] = {}
+        self._machines: dict[str, str] = {}
+        """Where each worker lives: the dead on one's own machine leave something to settle."""
         self._absences = self._stream("absences")
         self._chaos = Chaos(self, self._stream("chaos"))
         self._populate(self._stream("population"))
@@ -54,6 +59,12 @@ class World:
             process.relieve()
         self.weather.clear_up()
         self.storage.heal((*self.servants.values(), *self.clients))
+
+    def unsettled(self) -> Sequence[str]:
+        """Who was killed and left finished work that somebody on its machine should have settled."""
+        workers = [name for name in self._disks if self.servants[name].alive]
+        left = {other: disk for name in workers for other, disk in self.left_beside(name).items()}
+        return [name for name, disk in left.items() if any(isinstance(note, Finished) for note in disk)]
 
     def end(self) -> None:
         """Clear everything away."""
@@ -103,10 +114,21 @@ class World:
         self.servants[name] = process
         self.say(process.label, "started")
         if name.startswith("worker"):
-            journal = SimulatedJournal(self._disks.setdefault(name, []), process)
+            self._machines.setdefault(name, self._stream(f"machine of {name}").choice(_MACHINES))
+            journal = SimulatedJournal(self._disks.setdefault(name, []), process, partial(self.left_beside, name))
             process.start(work(process, self._around, journal))
         else:
             process.start(schedule(process, self._around))
+
+    def left_beside(self, name: str) -> Mapping[str, list[Note]]:
+        """The journals of those on the machine of worker *name* that were killed and haven't come back."""
+        return {
+            other: disk
+            for other, disk in self._disks.items()
+            if self._machines[other] == self._machines[name]
+            and not self.servants[other].alive
+            and not self.servants[other].loses_power
+        }
 
     def _bring_back(self, process: Process) -> None:
         """Whatever has ended is started again, sooner or later; what power loss took from its disk stays lost."""
