@@ -7,18 +7,17 @@ ones, without a timer.
 import asyncio
 from collections.abc import Callable, Sequence
 
+from mainspring.domain.ids import Lane
 from mainspring.domain.outcome import Failed, Outcome, Succeeded, Verdict, judge
-from mainspring.domain.run import Attempt
-from mainspring.ports.incidents import Incidents
+from mainspring.domain.run import Attempt, State
 from mainspring.ports.journal import Finished
-from mainspring.ports.observing import Observer
 from mainspring.ports.output import Printed
-from mainspring.ports.time import Clock, Random
-from mainspring.ports.work import Work
+from mainspring.ports.signals import SOON, lane_topic
 from mainspring.worker.delivery import Delivery
 from mainspring.worker.notebook import Notebook
 from mainspring.worker.printing import Printer
 from mainspring.worker.refusals import Refusals
+from mainspring.worker.settings import WorkerPorts
 
 MAX_GROUP = 2000
 
@@ -26,29 +25,21 @@ MAX_GROUP = 2000
 class Settler:
     """Judges outcomes and settles the verdicts."""
 
-    def __init__(
-        self,
-        work: Work,
-        clock: Clock,
-        random: Random,
-        notebook: Notebook,
-        printer: Printer,
-        *,
-        observer: Observer,
-        incidents: Incidents,
-        soon: Callable[[], None],
-    ) -> None:
-        self._clock = clock
-        self._random = random
+    def __init__(self, ports: WorkerPorts, notebook: Notebook, printer: Printer, *, soon: Callable[[], None]) -> None:
+        self._clock = ports.clock
+        self._random = ports.random
+        self._signals = ports.signals
         self._notebook = notebook
         self._printer = printer
-        self._incidents = incidents
+        self._incidents = ports.incidents
         self._soon = soon
-        self._delivery = Delivery(work, clock, random)
-        self.refusals = Refusals(work, clock, random, observer, incidents)
+        self._delivery = Delivery(ports.work, ports.clock, ports.random)
+        self.refusals = Refusals(ports.work, ports.clock, ports.random, ports.observer, ports.incidents)
         self._waiting: list[Verdict] = []
         self._sent: Sequence[Verdict] = ()
         self._outputs: list[Printed] = []
+        self._again: dict[int, Lane] = {}
+        """The lanes of runs that can start again soon, by the numbers of their ids."""
         self._something = asyncio.Event()
 
     def report(self, attempt: Attempt, outcome: Outcome, printed: Printed | None = None) -> None:
@@ -65,6 +56,8 @@ class Settler:
         self._waiting.append(verdict)
         if failed:
             self._incidents.failed(attempt, verdict)
+        if verdict.state is State.WAITING and verdict.delay <= SOON:
+            self._again[verdict.run_id.int] = attempt.task.lane
         if printed is not None:
             self._outputs.append(printed)
         self._soon()
@@ -104,3 +97,11 @@ class Settler:
         self._soon()
         for verdict in delivered.stale:
             self._incidents.stale(verdict)
+        await self._wake_lanes(group)
+
+    async def _wake_lanes(self, group: Sequence[Verdict]) -> None:
+        """Have workers look when the runs of *group* are due that start again before anybody would look by himself."""
+        if self._again:
+            lanes = [self._again.pop(each.run_id.int) for each in group if each.run_id.int in self._again]
+            if lanes:
+                await self._signals.notify([lane_topic(lane) for lane in dict.fromkeys(lanes)])
