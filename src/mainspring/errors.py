@@ -13,6 +13,7 @@
     │   ├── KeyConflict           the idempotency key was used for another body
     │   └── WrongState            a finished run can't be cancelled, a running one can't be retried …
     ├── SessionLost               the session was buried or closed: hold nothing, open a new one
+    ├── Exhausted                 this process lacks descriptors, memory, threads or disk: nothing has begun
     └── StoreError                the store said no
         ├── StoreUnavailable      not reachable or busy for too long: the outcome is unknown, try again
         ├── StoreFull             no space left; nothing of the batch was stored
@@ -24,9 +25,12 @@ Driver errors never pass an adapter: each is translated into one of these at its
 exception but an answer of `settle`, because a late worker is ordinary.
 """
 
-from collections.abc import Iterable
+import errno
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from itertools import islice
+from types import MappingProxyType
+from typing import Final
 
 _COMPARED, _COMPARED_LENGTH = 200, 100
 """How many handlers a name that nobody knows is compared with, and how much of it: whoever sends it decides both."""
@@ -101,6 +105,37 @@ class WrongState(Conflict):
 
 class SessionLost(MainspringError):
     """The session was buried or closed: hold nothing, open a new one."""
+
+
+class Exhausted(MainspringError):
+    """This process lacks what it needs to begin something: no fault of what was to begin, and nothing of it has."""
+
+    def __init__(self, lack: str, detail: str) -> None:
+        super().__init__(f"this process is short of {lack}: {detail}")
+        self.lack = lack
+
+
+_LACKS: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        errno.EMFILE: "file descriptors",
+        errno.ENFILE: "file descriptors",
+        errno.ENOMEM: "memory",
+        errno.EAGAIN: "processes or threads",
+        errno.ENOSPC: "room on a disk",
+    }
+)
+LACKS: Final = ("file descriptors", "memory", "processes or threads", "room on a disk")
+
+
+def exhaustion(error: BaseException) -> Exhausted | None:
+    """What *error*, met while something was to begin on our own behalf, says that this process lacks; else None."""
+    if isinstance(error, Exhausted):
+        return error
+    if isinstance(error, OSError) and error.errno is not None and error.errno in _LACKS:
+        return Exhausted(_LACKS[error.errno], error.strerror or type(error).__name__)
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return Exhausted(_LACKS[errno.EAGAIN], str(error))
+    return None
 
 
 class StoreError(MainspringError):

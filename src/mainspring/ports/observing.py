@@ -35,6 +35,10 @@ class Observer(Protocol):
         """There are now *count* verdicts that the store refuses, though it takes others."""
         ...
 
+    def exhausted(self, lack: str) -> None:
+        """Something could not begin because this process lacks *lack*."""
+        ...
+
     def unreadable(self) -> None:
         """A broker has brought something that isn't a ticket; it was dropped."""
         ...
@@ -51,6 +55,9 @@ class Unobserved:
 
     def refused(self, count: int) -> None:
         """As `Observer.refused`."""
+
+    def exhausted(self, lack: str) -> None:
+        """As `Observer.exhausted`."""
 
     def unreadable(self) -> None:
         """As `Observer.unreadable`."""

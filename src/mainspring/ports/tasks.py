@@ -18,11 +18,17 @@ class Tasks(Protocol):
     """Everything that a simulation must replace to run a worker in one thread."""
 
     async def in_thread(self, function: Callable[[], T]) -> T:
-        """Call *function* in a thread. Cancelling the wait doesn't end the thread: nothing can."""
+        """Call *function* in a thread; Exhausted if there can't be one.
+
+        Cancelling the wait doesn't end the thread: nothing can.
+        """
         ...
 
     async def in_process(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """Call an importable *function* in a child process that is killed when the wait is cancelled."""
+        """Call an importable *function* in a child process that is killed when the wait is cancelled.
+
+        Exhausted if no child can be started.
+        """
         ...
 
     def aside(self, main: Callable[[], Awaitable[None]]) -> Aside:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from mainspring.domain.outcome import HandedBack, Outcome, Succeeded
-from mainspring.errors import StoreError
+from mainspring.errors import Exhausted, StoreError
 from mainspring.ports.output import Printed
 from mainspring.worker import isolated
 from mainspring.worker.backoff import Backoff
@@ -21,14 +21,16 @@ NO_PAYLOAD_DELAY = timedelta(seconds=5)
 _NOTHING = Succeeded()
 
 Finish = Callable[[Execution, Outcome, Printed | None], None]
+Note = Callable[[Exhausted], None]
 
 
 class Caller:
-    """Runs one task per execution; tells *finish* what came of it, exactly once."""
+    """Runs one task per execution; tells *finish* what came of it, exactly once, and *lacking* what it lacked."""
 
-    def __init__(self, ports: WorkerPorts, finish: Finish) -> None:
+    def __init__(self, ports: WorkerPorts, finish: Finish, lacking: Note) -> None:
         self._ports = ports
         self._finish = finish
+        self._lacking = lacking
 
     async def execute(self, execution: Execution) -> None:
         """Call the handler where it belongs and report."""
@@ -54,6 +56,10 @@ class Caller:
                 answer = await self._ports.tasks.in_process(isolated.call, request)
                 printed = isolated.printed_from(answer, execution.attempt)
                 outcome = await self._kept(execution, isolated.outcome_from(answer))
+        except Exhausted as lack:
+            # No attempt was made. What a handler's own code raises is no Exhausted: only we can tell what we lacked.
+            self._lacking(lack)
+            outcome = HandedBack(reason=str(lack)) if execution.cause is None else execution.stopped_outcome()
         except BaseException as error:  # noqa: BLE001 - an exit that a handler asks for is a failure of its run, no more
             outcome = _after(execution, error)
         self._finish(execution, outcome, printed)

@@ -5,10 +5,9 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TypeVar
 
-import structlog
-
 from mainspring.domain.ids import SessionId
 from mainspring.errors import SessionLost, StoreError
+from mainspring.logs import get_logger
 from mainspring.ports.signals import coming_topic, lane_topic
 from mainspring.ports.work import Claim
 from mainspring.worker.backoff import Backoff
@@ -24,7 +23,7 @@ _REFILLED_AT = 3
 
 T = TypeVar("T")
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 
 class Claims:
@@ -116,7 +115,11 @@ class Claims:
         while True:
             lagging = executor.settler.backlog >= _MOST_BATCHES_UNSETTLED * max(self._wanted, 1)
             room = self.room
-            if self.session is not None and room and not (lagging or self.held_up or executor.draining):
+            if (
+                self.session is not None
+                and room
+                and not (lagging or self.held_up or executor.draining or executor.shortage.pausing)
+            ):
                 return self.session, room
             executor.changed.clear()
             await executor.changed.wait()

@@ -10,11 +10,11 @@ from collections import deque
 from collections.abc import Sequence
 from datetime import timedelta
 
-import structlog
-
 from mainspring.domain.ids import Fence, RunId, SessionId
 from mainspring.domain.outcome import Cancelled, HandedBack, Outcome
 from mainspring.domain.run import Attempt
+from mainspring.errors import Exhausted
+from mainspring.logs import get_logger
 from mainspring.ports.journal import Began
 from mainspring.ports.output import Printed
 from mainspring.worker.context import Context, Toolbox
@@ -24,6 +24,7 @@ from mainspring.worker.printing import Printer
 from mainspring.worker.registry import Registry
 from mainspring.worker.settings import WorkerPorts, WorkerSettings
 from mainspring.worker.settling import Settler
+from mainspring.worker.shortage import Shortage
 from mainspring.worker.tracing import caller_for
 
 UNKNOWN_HANDLER_DELAY = timedelta(seconds=5)
@@ -31,7 +32,7 @@ DRAINING = "the worker was asked to drain"
 _OWN_TIMER_BELOW = 1.0
 _TAKES_CONTEXT = 2
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 
 class Executor:
@@ -44,13 +45,15 @@ class Executor:
         registry: Registry,
         notebook: Notebook,
         printer: Printer,
+        *,
+        shortage: Shortage,
     ) -> None:
         self._settings = settings
         self._clock = ports.clock
         self._observer = ports.observer
         self._registry = registry
         self._notebook = notebook
-        self._caller = caller_for(ports, self._finish)
+        self._caller = caller_for(ports, self._finish, self._run_short)
         self._loop = asyncio.get_running_loop()
         self._tools = Toolbox(
             locks=ports.locks,
@@ -61,16 +64,8 @@ class Executor:
         )
         self._turn_is_due = False
         self._grace = settings.cancel_grace.total_seconds()
-        self.settler = Settler(
-            ports.work,
-            ports.clock,
-            ports.random,
-            notebook,
-            printer,
-            observer=ports.observer,
-            incidents=ports.incidents,
-            soon=self.soon,
-        )
+        self.settler = Settler(ports, notebook, printer, soon=self.soon)
+        self.shortage = shortage
         self.session: SessionId
         """Who holds what is in hand; set before anything is accepted."""
         self.waiting: deque[Attempt] = deque()
@@ -146,6 +141,11 @@ class Executor:
         """Take work again, at once."""
         self.draining = False
         self.changed.set()
+
+    def _run_short(self, lack: Exhausted) -> None:
+        """Others may have what we lack: give them what hasn't started."""
+        self.shortage.note(lack)
+        self.hand_back_waiting(str(lack))
 
     def drop_waiting(self, runs: Sequence[tuple[RunId, Fence]]) -> None:
         """Forget runs that haven't started and aren't ours any more."""

@@ -9,7 +9,7 @@ from mainspring.domain.run import Attempt
 from mainspring.ports.observing import OUTCOME_WORDS
 from mainspring.ports.output import Printed
 from mainspring.ports.tracing import Attributes, Kind, Span
-from mainspring.worker.calling import Caller, Finish
+from mainspring.worker.calling import Caller, Finish, Note
 from mainspring.worker.execution import Execution
 from mainspring.worker.settings import WorkerPorts
 
@@ -17,10 +17,10 @@ from mainspring.worker.settings import WorkerPorts
 class TracedCaller:
     """A `Caller` within spans. The handler's is current while it runs, in its thread too; a child process is told."""
 
-    def __init__(self, ports: WorkerPorts, finish: Finish) -> None:
+    def __init__(self, ports: WorkerPorts, finish: Finish, lacking: Note) -> None:
         self._tracing = ports.tracing
         self._finish = finish
-        self._caller = Caller(ports, self._note)
+        self._caller = Caller(ports, self._note, lacking)
         self._spans: dict[int, Span] = {}
         """By the execution's identity."""
 
@@ -52,9 +52,9 @@ class TracedCaller:
         self._finish(execution, outcome, printed)
 
 
-def caller_for(ports: WorkerPorts, finish: Finish) -> Caller | TracedCaller:
+def caller_for(ports: WorkerPorts, finish: Finish, lacking: Note) -> Caller | TracedCaller:
     """Decided once, so that an execution that nobody traces costs nothing."""
-    return TracedCaller(ports, finish) if ports.tracing.enabled else Caller(ports, finish)
+    return (TracedCaller if ports.tracing.enabled else Caller)(ports, finish, lacking)
 
 
 def attributes_of(attempt: Attempt) -> Attributes:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mainspring.errors import Exhausted
 from mainspring.testing.factories import a_task
 from mainspring.wiring.reading import check_names
 from mainspring.worker.flow import Abandon, Fail
@@ -177,12 +178,12 @@ async def test_a_script_must_be_given(payload: Any) -> None:
         await shell.script(payload, a_context())
 
 
-async def test_a_full_process_table_may_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_process_table_is_no_fault_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr("mainspring.worker.handlers.processes._start", refuse)
-    with a_shell() as shell, pytest.raises(Fail, match="can't start '/bin/sh': Resource temporarily unavailable"):
+    with a_shell() as shell, pytest.raises(Exhausted, match="Resource temporarily unavailable"):
         await shell.script("true", a_context())
 
 

@@ -18,9 +18,9 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from typing import Any
 
 from mainspring import descriptors
-from mainspring.errors import MainspringError
+from mainspring.errors import Exhausted, MainspringError, exhaustion
 
-_RESULT, _ERROR = b"r", b"e"
+_RESULT, _ERROR, _LACK = b"r", b"e", b"l"
 
 
 class ChildFailed(MainspringError):
@@ -36,7 +36,10 @@ class Child:
     """One call in a process of its own."""
 
     def __init__(self, context: ForkServerContext, address: str, arguments: str) -> None:
-        self._ours, theirs = context.Pipe()
+        try:
+            self._ours, theirs = context.Pipe()
+        except OSError as error:
+            raise exhaustion(error) or error from None
         self._theirs = theirs
         given = (theirs, address, arguments, descriptors.original())
         self._process: ForkServerProcess = context.Process(target=_serve, args=given)
@@ -50,7 +53,7 @@ class Child:
             with self._guard:
                 if self._killed:
                     raise ChildFailed("killed before it started")
-                self._process.start()
+                self._start()
             # Only the child may hold its end: otherwise its death would go unnoticed.
             self._theirs.close()
             try:
@@ -64,8 +67,21 @@ class Child:
                 self._ended = True
             return _understood(answer, self._process.exitcode)
         finally:
-            self._ours.close()
-            self._theirs.close()
+            self.close()
+
+    def _start(self) -> None:
+        try:
+            self._process.start()
+        except EOFError:
+            # The fork server has died of it, and the next call starts another.
+            raise Exhausted("processes or threads", "the fork server couldn't start a child") from None
+        except (OSError, RuntimeError) as error:
+            raise exhaustion(error) or error from None
+
+    def close(self) -> None:
+        """Let go of the pipe; twice changes nothing."""
+        self._ours.close()
+        self._theirs.close()
 
     def kill(self) -> None:
         """End the child and all that it started; safe from any thread, at any time, and twice."""
@@ -85,6 +101,8 @@ def _understood(answer: bytes | None, exit_code: int | None) -> Any:
     if answer is None:
         how = f"was killed by signal {-exit_code}" if exit_code and exit_code < 0 else f"exited with {exit_code}"
         raise ChildFailed(f"the child process {how} before it answered")
+    if answer[:1] == _LACK:
+        raise Exhausted("processes or threads", answer[1:].decode())
     if answer[:1] == _ERROR:
         raise ChildFailed(answer[1:].decode())
     return json.loads(answer[1:])
@@ -93,7 +111,11 @@ def _understood(answer: bytes | None, exit_code: int | None) -> Any:
 def _serve(connection: Connection, address: str, arguments: str, most_open: int | None) -> None:
     os.setsid()
     descriptors.restore(most_open)
-    threading.Thread(target=_end_with_parent, args=(connection,), daemon=True).start()
+    try:
+        threading.Thread(target=_end_with_parent, args=(connection,), daemon=True).start()
+    except RuntimeError as error:
+        connection.send_bytes(_LACK + str(error).encode())
+        return
     try:
         module, _, name = address.partition(":")
         function: Any = reduce(getattr, name.split("."), importlib.import_module(module))

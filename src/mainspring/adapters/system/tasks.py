@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from mainspring.adapters.system.asides import ThreadAside
 from mainspring.adapters.system.children import Child, address_of
 from mainspring.adapters.system.threads import DaemonThreads
+from mainspring.errors import Exhausted
 
 T = TypeVar("T")
 
@@ -30,6 +31,9 @@ class SystemTasks:
         child = Child(self._context, address_of(function), json.dumps(dict(arguments)))
         try:
             return await self._watchers.call(child.call)
+        except Exhausted:
+            child.close()
+            raise
         finally:
             child.kill()
 

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from mainspring.errors import exhaustion
+
 T = TypeVar("T")
 _Item = tuple[Callable[[], Any], "asyncio.Future[Any]", asyncio.AbstractEventLoop, contextvars.Context]
 
@@ -28,7 +30,7 @@ class DaemonThreads:
         self._idle = 0
 
     async def call(self, function: Callable[[], T]) -> T:
-        """Call *function* in a thread; cancelling the wait leaves the thread to its work."""
+        """Call *function* in a thread; cancelling the wait leaves the thread to its work. Exhausted without one."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         with self._guard:
@@ -36,8 +38,7 @@ class DaemonThreads:
             if self._idle > 0:
                 self._idle -= 1
             elif self._started < self._size:
-                self._started += 1
-                threading.Thread(target=self._work, name=f"{self._name}-{self._started}", daemon=True).start()
+                self._start()
             self._inbox.put((function, future, loop, contextvars.copy_context()))
         return await future
 
@@ -46,6 +47,14 @@ class DaemonThreads:
         with self._guard:
             for _ in range(self._started):
                 self._inbox.put(None)
+
+    def _start(self) -> None:
+        name = f"{self._name}-{self._started + 1}"
+        try:
+            threading.Thread(target=self._work, name=name, daemon=True).start()
+        except RuntimeError as error:
+            raise exhaustion(error) or error from None
+        self._started += 1
 
     def _work(self) -> None:
         while (item := self._inbox.get()) is not None:

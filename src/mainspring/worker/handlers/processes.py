@@ -37,7 +37,7 @@ class Group:
     """
 
     def __init__(self, program: Program, guardian: Guardian, output: Callable[[bytes], None]) -> None:
-        """Start the program from the running loop; OSError if that fails."""
+        """Start the program from the running loop; OSError or RuntimeError if that fails, and nothing of it is left."""
         self._loop = asyncio.get_running_loop()
         self._guardian = guardian
         self._output = output
@@ -53,7 +53,13 @@ class Group:
         finally:
             os.close(writer)
         self._pidfd = _open_pidfd(self._process.pid)
-        self._watch()
+        try:
+            self._watch()
+        except BaseException:
+            self.signal(signal.SIGKILL)
+            self._process.wait()
+            self._release()
+            raise
 
     @property
     def tail(self) -> str:

@@ -13,10 +13,12 @@ import os
 import signal
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from mainspring.errors import exhaustion
 from mainspring.ports.time import Clock
 from mainspring.worker.context import Context
 from mainspring.worker.flow import Abandon, Fail
@@ -37,7 +39,7 @@ LONGEST_ARGUMENT = 128 * 1024 - 1
 _SHELL = "/bin/sh"
 _INHERITED = ("PATH", "HOME", "LANG")
 _LINES_OF_ERROR = 3
-# Faults of the command itself; others, like a full process table, may pass.
+# Faults of the command itself; others may pass.
 _WILL_STAY = frozenset({errno.E2BIG, errno.EACCES, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOEXEC, errno.ENOTDIR})
 
 
@@ -61,9 +63,7 @@ class Shell:
         script = fields.text("script").encode()
         if len(script) <= LONGEST_ARGUMENT:
             return await self._run((_SHELL, "-c", script.decode()), fields, context)
-        with tempfile.TemporaryFile() as file:
-            file.write(script)
-            file.seek(0)
+        with _temporary_file(script) as file:
             return await self._run((_SHELL, f"/dev/fd/{file.fileno()}"), fields, context, (file.fileno(),))
 
     def close(self) -> None:
@@ -93,6 +93,18 @@ class Shell:
         group.signal(signal.SIGTERM)
         await self._clock.sleep(GRACE)
         group.signal(signal.SIGKILL)
+
+
+def _temporary_file(content: bytes) -> IO[bytes]:
+    try:
+        with ExitStack() as closing:
+            file = closing.enter_context(tempfile.TemporaryFile())
+            file.write(content)
+            file.seek(0)
+            closing.pop_all()
+            return file
+    except OSError as error:
+        raise exhaustion(error) or error from None
 
 
 def _variables(fields: Fields) -> Mapping[str, str]:
@@ -129,7 +141,11 @@ def _start(program: Program, guardian: Guardian, context: Context) -> Group:
         raise Abandon(
             f"no such command: {command!r}; command is a single program, run without a shell; use args"
         ) from None
-    except OSError as error:
+    except (OSError, RuntimeError) as error:
+        if (lack := exhaustion(error)) is not None:
+            raise lack from None
+        if not isinstance(error, OSError):
+            raise
         message = f"can't start {command!r}: {error.strerror}"
         raise (Abandon if error.errno in _WILL_STAY else Fail)(message) from None
 

@@ -13,6 +13,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from yarl import URL
 
+from mainspring.errors import Exhausted, exhaustion
 from mainspring.worker.flow import Abandon, Fail
 from mainspring.worker.handlers.addresses import Address
 from mainspring.worker.handlers.policy import NetworkPolicy
@@ -72,13 +73,34 @@ async def system_resolve(host: str, port: int) -> Sequence[str]:
 async def _look_up(target: Target, resolve: Resolve) -> Sequence[Address]:
     try:
         found = await resolve(target.host, target.port)
-    except (OSError, UnicodeError) as error:
+    except (OSError, UnicodeError, RuntimeError) as error:
+        if (lack := lacking(error)) is not None:
+            raise lack from None
+        if isinstance(error, RuntimeError):
+            raise
         raise Fail(f"can't resolve {target.host}: {error}") from None
     # The order is the resolver's preference; repetitions would only be tried twice.
     addresses = list(dict.fromkeys(ip_address(text) for text in found))
     if not addresses:
         raise Fail(f"can't resolve {target.host}: it has no address")
     return addresses
+
+
+def lacking(error: BaseException) -> Exhausted | None:
+    """What this process lacks, if *error*, met on the way to a receiver, comes of that.
+
+    The resolver has numbers of its own, and several addresses that failed have none: whether there are descriptors
+    left is then simply tried.
+    """
+    lack = exhaustion(error)
+    if lack is None and isinstance(error, socket.gaierror) and error.errno == socket.EAI_MEMORY:
+        lack = Exhausted("memory", str(error.strerror))
+    if lack is None and isinstance(error, OSError) and (error.errno is None or isinstance(error, socket.gaierror)):
+        try:
+            socket.socket().close()
+        except OSError as refusal:
+            lack = exhaustion(refusal)
+    return lack
 
 
 def _authority(text: str) -> str:

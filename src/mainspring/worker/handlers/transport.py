@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 import aiohttp
+from aiohttp import ClientConnectorError as ConnectingFailed
 from aiohttp import ClientError
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from mainspring.worker.handlers.addresses import Address
 
-__all__ = ["ClientError", "connecting_only_to", "open_session"]
+__all__ = ["ClientError", "ConnectingFailed", "connecting_only_to", "open_session"]
 
 _checked: ContextVar[Sequence[Address]] = ContextVar("checked_addresses", default=())
 

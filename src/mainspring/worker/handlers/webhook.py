@@ -20,7 +20,7 @@ from mainspring.worker.handlers.request import Request, read_request
 from mainspring.worker.handlers.response import Answer, judge_answer
 from mainspring.worker.handlers.signature import signed_headers
 from mainspring.worker.handlers.stopping import stoppable
-from mainspring.worker.handlers.target import Resolve, resolve_checked
+from mainspring.worker.handlers.target import Resolve, lacking, resolve_checked
 
 if TYPE_CHECKING:
     import aiohttp
@@ -64,7 +64,7 @@ class Webhook:
 
     async def _call(self, request: Request, message: str) -> Answer:
         # Most processes never call a webhook, and loading the HTTP client would make each of them start later.
-        from mainspring.worker.handlers.transport import ClientError, connecting_only_to  # noqa: PLC0415
+        from mainspring.worker.handlers.transport import ClientError, ConnectingFailed, connecting_only_to  # noqa: PLC0415
 
         host = request.target.host
         try:
@@ -75,6 +75,9 @@ class Webhook:
         except TimeoutError:
             raise Fail(f"no complete answer from {host} within {request.timeout.total_seconds():g} s") from None
         except (ClientError, OSError) as error:
+            # Once there is a connection the receiver may have acted: that attempt counts.
+            if isinstance(error, ConnectingFailed) and (lack := lacking(error.os_error)) is not None:
+                raise lack from None
             raise Fail(f"the call to {host} failed: {str(error) or type(error).__name__}") from None
 
     async def _send(self, request: Request, message: str) -> Answer:
