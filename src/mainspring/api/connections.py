@@ -11,7 +11,6 @@ from enum import StrEnum
 from itertools import chain, takewhile
 from typing import Any
 
-import structlog
 from starlette.types import Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
@@ -20,6 +19,7 @@ from uvicorn.server import ServerState
 from mainspring.api.caller import is_known
 from mainspring.api.instruments import Counts, Family, Kind, Sample
 from mainspring.api.pipelining import BoundedPipeline
+from mainspring.logs import get_logger
 
 HEAD_SECONDS = 10.0
 """How long a client may take to send a request's head, from when it connected or got the answer before."""
@@ -43,7 +43,7 @@ _TOO_LARGE = (
     b"content-length: 36\r\n\r\nThe head of the request is too long."
 )
 
-log = structlog.get_logger("mainspring.api")
+log = get_logger("mainspring.api")
 
 
 class Reason(StrEnum):
