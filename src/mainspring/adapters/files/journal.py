@@ -202,9 +202,13 @@ class FileJournal:
     def _keep_the_rest(self, path: Path, settled: frozenset[object]) -> None:
         kept = b"".join(_record(note) for note in _parse(path.read_bytes())[0] if _hold(note) not in settled)
         fresh = path.with_suffix(f".{os.getpid()}.new")
+        owner = path.stat()
         try:
-            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode_in(path.parent)), "wb") as file:
                 file.write(self._header + kept)
+                if owner.st_uid != os.geteuid():  # its worker is to read it when it comes back
+                    with suppress(PermissionError):
+                        os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
             fresh.replace(path)
         except BaseException:
             with suppress(OSError):
