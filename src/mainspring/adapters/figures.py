@@ -1,12 +1,13 @@
 """From stored totals to figures: what adapters keep as (owner, lane, kind, what, amount), as the port tells it."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from itertools import groupby
 from typing import TypeAlias
 
 from mainspring.domain.ids import Lane
 from mainspring.domain.run import Origin, State
+from mainspring.domain.suspects import home_lane
 from mainspring.ports.views import WAIT_BUCKETS, Tally
 
 Group: TypeAlias = tuple[str, str, int]
@@ -21,9 +22,17 @@ _ENDED = {state.name.lower(): state for state in State if state.terminal}
 
 
 def tallies(totals: Iterable[Total], running: Mapping[Group, int]) -> Sequence[Tally]:
-    """One tally for each group that something ever happened in, with what is in workers' hands now."""
-    groups = groupby(sorted(totals), key=lambda total: total[:3])
-    return [_tally(group, {what: amount for *_, what, amount in rows}, running.get(group, 0)) for group, rows in groups]
+    """One tally for each group that something ever happened in, with what is in workers' hands now.
+
+    A suspect counts where it belongs, wherever it waits.
+    """
+    amounts: defaultdict[Group, Counter[str]] = defaultdict(Counter)
+    for owner, lane, kind, what, amount in totals:
+        amounts[owner, home_lane(lane), kind][what] += amount
+    in_hand: Counter[Group] = Counter()
+    for (owner, lane, kind), amount in running.items():
+        in_hand[owner, home_lane(lane), kind] += amount
+    return [_tally(group, amounts[group], in_hand[group]) for group in sorted(amounts)]
 
 
 def _tally(group: Group, amounts: Mapping[str, int], running: int) -> Tally:

@@ -11,12 +11,14 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import takewhile
 from typing import assert_never
 
 from mainspring.domain.hot import hot
 from mainspring.domain.ids import BlobId, Fence, RunId, SessionId
 from mainspring.domain.retry import MAX_LOSSES
 from mainspring.domain.run import Attempt, State
+from mainspring.domain.suspects import SUSPECTED_AT, UNKNOWN, WAITS
 
 MAX_ERROR = 8192
 MAX_LOG_ENTRIES = 10
@@ -68,6 +70,8 @@ class Lost:
     """The holder is gone, or has held on for too long; nobody knows how far it came."""
 
     reason: str = "session ended"
+    shared: int | None = None
+    """None if nothing else was lost with it: then the loss is charged. Otherwise what it says against the run."""
 
 
 Outcome = Succeeded | Failed | Snoozed | HandedBack | Cancelled | Lost
@@ -97,6 +101,8 @@ class Verdict:
     attempt: int
     failures: int
     losses: int
+    suspect: bool = False
+    """Whether a run that waits from now on must run alone."""
     result: bytes | None = None
     blob: BlobId | None = None
     error: str | None = None
@@ -130,6 +136,7 @@ def judge(attempt: Attempt, outcome: Outcome, *, now: datetime, uniform: float) 
                 delay=delay,
                 attempts=attempt.attempt - 1,
                 losses=attempt.losses,
+                suspect=attempt.suspect,
                 reason=reason or None,
                 log=attempt.log,
             )
@@ -160,12 +167,24 @@ def _failed(attempt: Attempt, outcome: Failed, now: datetime, uniform: float) ->
 
 
 def _lost(attempt: Attempt, outcome: Lost, now: datetime) -> Verdict:
-    losses = attempt.losses + 1
     error = f"attempt lost: {outcome.reason}"
+    log = _extended(attempt, "lost", error, now, shared=outcome.shared)
+    losses, suspect = attempt.losses, attempt.suspect
+    # A suspect had its worker to itself, whatever else the store believes that the worker held.
+    if outcome.shared is None or (suspect and outcome.shared != UNKNOWN):
+        losses += 1
+    elif not suspect:
+        suspect = _shared_in_a_row(log) >= SUSPECTED_AT
     if losses >= MAX_LOSSES:
         return _ended(attempt, State.DEAD, session=attempt.session, losses=losses, error=error, reason="lost too often")
-    log = _extended(attempt, "lost", error, now)
-    return _again(attempt, session=attempt.session, losses=losses, error=error, log=log)
+    reason = WAITS if suspect else None
+    return _again(attempt, session=attempt.session, losses=losses, suspect=suspect, error=error, reason=reason, log=log)
+
+
+def _shared_in_a_row(log: bytes) -> int:
+    """What the latest attempts say against a run, back to the last that wasn't lost."""
+    lost = takewhile(lambda entry: entry["outcome"] == "lost", reversed(json.loads(log)))
+    return sum(entry.get("shared", 0) for entry in lost)
 
 
 def _ended(
@@ -200,6 +219,7 @@ def _again(
     attempts: int | None = None,
     failures: int | None = None,
     losses: int = 0,
+    suspect: bool = False,
     error: str | None = None,
     reason: str | None = None,
     log: bytes,
@@ -213,25 +233,25 @@ def _again(
         attempt=attempt.attempt if attempts is None else attempts,
         failures=attempt.failures if failures is None else failures,
         losses=losses,
+        suspect=suspect,
         error=error,
         reason=reason,
         log=log,
     )
 
 
-def _extended(attempt: Attempt, outcome: str, error: str | None, now: datetime) -> bytes:
+def _extended(attempt: Attempt, outcome: str, error: str | None, now: datetime, *, shared: int | None = None) -> bytes:
     entries = json.loads(attempt.log) if attempt.log else []
-    entries.append(
-        {
-            "attempt": attempt.attempt,
-            "token": attempt.fence,
-            "worker": attempt.worker,
-            "started_at": attempt.started_at.isoformat(),
-            "completed_at": now.isoformat(),
-            "outcome": outcome,
-            "error": error and error[:_MAX_LOG_ERROR],
-        }
-    )
+    entry = {
+        "attempt": attempt.attempt,
+        "token": attempt.fence,
+        "worker": attempt.worker,
+        "started_at": attempt.started_at.isoformat(),
+        "completed_at": now.isoformat(),
+        "outcome": outcome,
+        "error": error and error[:_MAX_LOG_ERROR],
+    }
+    entries.append(entry if shared is None else {**entry, "shared": shared})
     return json.dumps(entries[-MAX_LOG_ENTRIES:], separators=(",", ":")).encode()
 
 

@@ -8,7 +8,7 @@ from typing import assert_never
 MAX_RETRIES = 1000
 """What anybody may ask for."""
 MAX_LOSSES = 3
-"""The third loss in a row ends a run: a payload that kills every worker must not do so for ever."""
+"""The third loss in a row that is charged ends a run: a payload that kills every worker must not do so for ever."""
 
 _ENOUGH_DOUBLINGS = 64
 

@@ -131,6 +131,8 @@ class Attempt:
     log: bytes = b""
     """Earlier attempts as JSON, empty before the first has ended."""
     cancelling: bool = False
+    suspect: bool = False
+    """Whether it must run alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +169,8 @@ class Run:
     skipped_to: datetime | None
     skipped_count: int | None
     log: bytes
+    suspect: bool = False
+    """Whether it must run alone, or had to when it ended."""
 
     @property
     def one_shot(self) -> bool:

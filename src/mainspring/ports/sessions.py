@@ -112,8 +112,11 @@ class Sessions(Protocol):
         """Sessions whose time isn't up, by name."""
         ...
 
-    async def bury(self, limit: int) -> Sequence[SessionId]:
-        """End sessions whose time is up; return ended ones that may still hold runs, buried now or earlier."""
+    async def bury(self, limit: int) -> Mapping[SessionId, int]:
+        """End sessions whose time is up; return ended ones that may still hold runs, buried now or earlier.
+
+        Each with how many runs it held when it ended, however many of them were rescued since; 0 if nobody knows.
+        """
         ...
 
     async def held(self, session: SessionId, limit: int) -> Sequence[Attempt]:

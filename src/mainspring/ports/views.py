@@ -165,6 +165,10 @@ class Views(Protocol):
         """How many runs, of one *owner* or of all, could start now; what waits for later isn't looked at."""
         ...
 
+    async def suspects(self) -> int:
+        """How many runs, of all owners, could start now if a worker were emptied for them."""
+        ...
+
     async def handlers(self) -> Mapping[str, Lane]:
         """Every handler that a worker ever served, with its lane."""
         ...

@@ -80,7 +80,7 @@ class ForwardingSessions:
         """As `Sessions.live`."""
         return await self._sessions.live(role)
 
-    async def bury(self, limit: int) -> Sequence[SessionId]:
+    async def bury(self, limit: int) -> Mapping[SessionId, int]:
         """As `Sessions.bury`."""
         return await self._sessions.bury(limit)
 

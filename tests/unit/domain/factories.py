@@ -55,7 +55,13 @@ def job(
 
 
 def attempt(
-    *, number: int = 1, failures: int = 0, losses: int = 0, task: Task | None = None, log: bytes = b""
+    *,
+    number: int = 1,
+    failures: int = 0,
+    losses: int = 0,
+    task: Task | None = None,
+    log: bytes = b"",
+    suspect: bool = False,
 ) -> Attempt:
     """A run in the hands of session 7 under fence 3, begun at midnight."""
     return Attempt(
@@ -73,4 +79,5 @@ def attempt(
         task=task or Task(handler="report"),
         worker="anvil",
         log=log,
+        suspect=suspect,
     )

@@ -21,6 +21,7 @@ from mainspring.domain.outcome import (
 )
 from mainspring.domain.retry import RetryPolicy
 from mainspring.domain.run import Attempt, State
+from mainspring.domain.suspects import EXPIRED, RESTARTED, UNKNOWN, WAITS
 from mainspring.domain.task import Task
 from tests.unit.domain.factories import RUN, at, attempt
 
@@ -130,6 +131,61 @@ def test_the_third_loss_in_a_row_is_the_last() -> None:
     verdict = judged(attempt(losses=2), Lost(reason="past its deadline"))
     assert (verdict.state, verdict.losses, verdict.reason) == (State.DEAD, 3, "lost too often")
     assert verdict.error == "attempt lost: past its deadline"
+
+
+def lost_in_a_row(*shared: int | None) -> list[Verdict]:
+    """The verdicts on a run that is handed over and lost again and again."""
+    verdicts: list[Verdict] = []
+    log, losses, suspect = b"", 0, False
+    for number, each in enumerate(shared, 1):
+        the_attempt = attempt(number=number, log=log, losses=losses, suspect=suspect)
+        verdicts.append(judged(the_attempt, Lost(shared=each)))
+        log, losses, suspect = verdicts[-1].log, verdicts[-1].losses, verdicts[-1].suspect
+    return verdicts
+
+
+def test_a_loss_that_was_shared_is_charged_to_nobody() -> None:
+    [verdict] = lost_in_a_row(EXPIRED)
+    assert (verdict.state, verdict.losses, verdict.suspect) == (State.WAITING, 0, False)
+
+
+def test_the_second_shared_loss_in_a_row_makes_a_suspect() -> None:
+    _, verdict = lost_in_a_row(EXPIRED, EXPIRED)
+    assert (verdict.state, verdict.losses, verdict.suspect) == (State.WAITING, 0, True)
+    assert verdict.reason == WAITS
+
+
+def test_what_restarted_workers_report_counts_half() -> None:
+    assert [verdict.suspect for verdict in lost_in_a_row(*[RESTARTED] * 4)] == [False, False, False, True]
+    assert [verdict.suspect for verdict in lost_in_a_row(RESTARTED, EXPIRED, RESTARTED)] == [False, False, True]
+
+
+def test_a_loss_of_which_nobody_knows_whether_it_was_shared_makes_nobody_a_suspect() -> None:
+    verdicts = lost_in_a_row(*[UNKNOWN] * 20)
+    assert {(verdict.state, verdict.losses, verdict.suspect) for verdict in verdicts} == {(State.WAITING, 0, False)}
+
+
+def test_a_suspect_is_charged_for_each_loss_and_the_third_is_the_last() -> None:
+    *_, second, third, last = lost_in_a_row(EXPIRED, EXPIRED, None, EXPIRED, None)
+    assert [(each.losses, each.suspect) for each in (second, third)] == [(1, True), (2, True)]
+    assert (last.state, last.losses, last.reason) == (State.DEAD, 3, "lost too often")
+
+
+def test_a_loss_alone_between_shared_ones_leaves_them_in_a_row() -> None:
+    assert [verdict.suspect for verdict in lost_in_a_row(EXPIRED, None, EXPIRED)] == [False, False, True]
+
+
+@pytest.mark.parametrize("outcome", [Failed(error="busy"), Snoozed(delay=timedelta(0))], ids=["failed", "snoozed"])
+def test_whatever_ends_without_a_loss_clears_a_suspect(outcome: Outcome) -> None:
+    *_, verdict = lost_in_a_row(EXPIRED, EXPIRED)
+    cleared = judged(attempt(number=3, log=verdict.log, suspect=True), outcome)
+    assert (cleared.suspect, cleared.losses) == (False, 0)
+    again = judged(attempt(number=4, log=cleared.log), Lost(shared=EXPIRED))
+    assert not again.suspect
+
+
+def test_a_suspect_that_is_handed_back_stays_one() -> None:
+    assert judged(attempt(suspect=True), HandedBack()).suspect
 
 
 def test_the_log_says_what_became_of_each_attempt() -> None:

@@ -35,6 +35,7 @@ verdicts = st.builds(
     attempt=counts,
     failures=counts,
     losses=counts,
+    suspect=st.booleans(),
     result=st.none() | st.binary(max_size=50),
     blob=st.none() | st.text(max_size=10),
     error=st.none() | st.text(max_size=50),

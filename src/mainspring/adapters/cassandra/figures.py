@@ -11,8 +11,8 @@ from mainspring.adapters.cassandra.runs import read
 from mainspring.adapters.cassandra.showing import Showing
 from mainspring.adapters.cassandra.totals import read_totals
 from mainspring.adapters.cassandra.values import identity, number, text
-from mainspring.domain.ids import Lane
 from mainspring.domain.run import Origin, State
+from mainspring.domain.suspects import home_lane
 from mainspring.ports.views import Figures, Tally
 
 MOST_RUNNING = 5_000
@@ -28,7 +28,7 @@ _CHUNK = 500
 async def figures(context: Context) -> Figures:
     """What the ledger says, corrected by what is in workers' hands."""
     await context.ledger.written()
-    totals = await read_totals(context.rows)
+    totals = _by_home(await read_totals(context.rows))
     running = await _running(context)
     groups = sorted({*totals, *(running or ())})
     return Figures(
@@ -59,7 +59,16 @@ async def _running(context: Context) -> Mapping[Group, int] | None:
     rows = await running_rows(context, MOST_RUNNING, workers=MOST_WORKERS)
     if rows is None:
         return None
-    return Counter((text(row, "owner"), Lane(text(row, "lane")), Origin(number(row, "kind"))) for row in rows)
+    return Counter((text(row, "owner"), home_lane(text(row, "lane")), Origin(number(row, "kind"))) for row in rows)
+
+
+def _by_home(totals: Mapping[Group, Totals]) -> Mapping[Group, Totals]:
+    """A suspect counts where it belongs."""
+    found: dict[Group, Totals] = {}
+    for (owner, lane, origin), counted in totals.items():
+        group = owner, home_lane(lane), origin
+        found[group] = found.get(group, Totals()).plus(counted)
+    return found
 
 
 async def _dead(context: Context) -> int:

@@ -9,7 +9,9 @@ from mainspring.adapters.cassandra.runs import read
 from mainspring.adapters.cassandra.tables import DUE, DUE_SLOT, HANDLER
 from mainspring.adapters.cassandra.totals import read_totals
 from mainspring.adapters.cassandra.values import identity, number, text
+from mainspring.domain.ids import Lane
 from mainspring.domain.run import State
+from mainspring.domain.suspects import home_lane, waiting_lane
 from mainspring.ports.tickets import GRACE
 
 MOST_COUNTED = 1_000
@@ -23,10 +25,20 @@ async def count_due(context: Context, owner: str | None) -> int:
 
     Those among them whose tickets are out, which claims find later.
     """
+    lanes = await _lanes(context)
+    return await _count(context, [*lanes, *(waiting_lane(lane, suspect=True) for lane in lanes)], owner)
+
+
+async def count_suspects(context: Context) -> int:
+    """How many suspects could start now; MOST_COUNTED if they are more."""
+    return await _count(context, [waiting_lane(lane, suspect=True) for lane in await _lanes(context)], None)
+
+
+async def _count(context: Context, lanes: Sequence[Lane], owner: str | None) -> int:
     now = context.now()
     last = now + span_of(GRACE)
     due: set[object] = set()
-    for lane in await _lanes(context):
+    for lane in lanes:
         span = Span(last=(slot_of(last),))
         while places := await context.rows.slice(DUE_SLOT, (lane,), span, limit=_CHUNK):
             for place in places:
@@ -37,11 +49,11 @@ async def count_due(context: Context, owner: str | None) -> int:
     return len(due)
 
 
-async def _lanes(context: Context) -> Sequence[str]:
+async def _lanes(context: Context) -> Sequence[Lane]:
     """Every lane that anything was ever added to, or that a worker serves."""
     served = await context.rows.slice(HANDLER, (EVERYTHING,), limit=MOST_COUNTED)
-    used = {lane for _, lane, _ in await read_totals(context.rows)}
-    return sorted(used | {text(row, "lane") for row in served})
+    used = {home_lane(lane) for _, lane, _ in await read_totals(context.rows)}
+    return sorted(used | {Lane(text(row, "lane")) for row in served})
 
 
 async def _entries(context: Context, place: Row, last: int, owner: str | None) -> Sequence[Row]:

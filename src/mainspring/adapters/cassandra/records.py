@@ -10,9 +10,10 @@ from mainspring.adapters.carried import with_trace, without_trace
 from mainspring.adapters.cassandra.layout import home_of, instant, micros, span_of
 from mainspring.adapters.cassandra.rows import Row, Value
 from mainspring.adapters.cassandra.values import number
-from mainspring.domain.ids import BlobId, Fence, JobId, Lane, RunId, SessionId, Version
+from mainspring.domain.ids import BlobId, Fence, JobId, RunId, SessionId, Version
 from mainspring.domain.retry import DEFAULT_RETRY, Backoff, RetryPolicy
 from mainspring.domain.run import Attempt, NewRun, Origin, Run, State
+from mainspring.domain.suspects import home_lane, is_for_suspects
 from mainspring.domain.task import Task
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -41,7 +42,7 @@ def task_of(row: Row) -> Task:
     retry, trace = without_trace(columns["retry"])
     return Task(
         handler=columns["handler"],
-        lane=Lane(columns["lane"]),
+        lane=home_lane(columns["lane"]),
         priority=columns["priority"],
         timeout=columns["timeout"] * _MICROSECOND,
         retry=_retry_policy(retry),
@@ -114,6 +115,7 @@ def run_of(row: Row) -> Run:
         skipped_to=_instant_or_none(columns["skipped_to"]),
         skipped_count=columns["skipped_count"],
         log=columns["log"] or b"",
+        suspect=is_for_suspects(columns["lane"]),
     )
 
 
@@ -136,6 +138,7 @@ def attempt_of(row: Row) -> Attempt:
         worker=columns["worker"] or "",
         log=columns["log"] or b"",
         cancelling=columns["cancel"] is not None,
+        suspect=is_for_suspects(columns["lane"]),
     )
 
 

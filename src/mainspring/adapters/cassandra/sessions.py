@@ -1,7 +1,8 @@
 """The Sessions port: who lives is decided by compare-and-set; what each holds is read where it lies."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from mainspring.adapters.cassandra.abreast import abreast
@@ -21,6 +22,15 @@ from mainspring.domain.run import Attempt, State
 from mainspring.ports.sessions import Heard, Member, News, NewSession, Role
 
 _ID_BITS = 62
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """When a session ended, and how many runs it held then: the last that its row says to be `executing`."""
+
+    at: int
+    held: int | None
+    """None if the session was forgotten, and what the auditor found of it is all that is known."""
 
 
 class CassandraSessions:
@@ -51,8 +61,8 @@ class CassandraSessions:
 
     async def close(self, by: SessionId) -> None:
         """At once, and for good."""
-        now = self._context.now()
-        await self._change_living(by, {"state": ENDED, "ended_at": now, "expires_at": now})
+        now, held = self._context.now(), len(await self._held(by, settled=True))
+        await self._change_living(by, {"state": ENDED, "ended_at": now, "expires_at": now, "executing": held})
 
     async def drain(self, session: SessionId) -> bool:
         """By compare-and-set: a session that has ended isn't asked for anything."""
@@ -66,21 +76,22 @@ class CassandraSessions:
         """As they are listed."""
         return await listed_members(self._context, role)
 
-    async def bury(self, limit: int) -> Sequence[SessionId]:
+    async def bury(self, limit: int) -> Mapping[SessionId, int]:
         """First whoever was listed as running out; then look what each of them holds, and forget who holds nothing."""
         now = self._context.now()
         out = [entry for entry in await self._listed() if entry["expires_at"] is None or _is_up(entry, now)]
-        ended: list[SessionId] = []
+        ended: dict[SessionId, int] = {}
         for entry in out:
             if len(ended) == limit:
                 break
             session = SessionId(number(entry, "id"))
-            ended_at = await self._ended_at(session, now)
-            if ended_at is None:
+            end = await self._end(session, now)
+            if end is None:
                 continue
-            if await self._held(session, settled=True):
-                ended.append(session)
-            elif now - ended_at >= span_of(TRAIL):
+            if held := await self._held(session, settled=True):
+                # A claim that was under way when the session ended has brought what nobody had counted.
+                ended[session] = max(end.held, len(held)) if end.held is not None else 0
+            elif now - end.at >= span_of(TRAIL):
                 # Not at once: a claim that was under way when the session ended may only now be there to see.
                 await self._forget(entry)
         return ended
@@ -130,17 +141,20 @@ class CassandraSessions:
         found = await abreast(lambda role: self._context.rows.slice(SESSION_OF, (role,), limit=MOST_SESSIONS), [*Role])
         return [entry for entries in found for entry in entries]
 
-    async def _ended_at(self, session: SessionId, now: int) -> int | None:
-        """When the session has ended, by this very call if its time is up; None for one that lives."""
+    async def _end(self, session: SessionId, now: int) -> _End | None:
+        """The session's end, by this very call if its time is up; None for one that lives."""
         row = await session_row(self._context, session, settled=True)
         if row is None:
-            return 0
+            return _End(0, None)
         if row["state"] == ENDED:
-            return number(row, "ended_at")
+            return _End(number(row, "ended_at"), number(row, "executing"))
+        if number(row, "expires_at") > now:
+            return None
+        held = len(await self._held(session, settled=True))
         seen: Row = {"state": ALIVE, "expires_at": row["expires_at"]}
-        up = number(row, "expires_at") <= now
-        buried = up and await change_session(self._context, row, {"state": ENDED, "ended_at": now}, expected=seen)
-        return now if buried else None
+        values: Row = {"state": ENDED, "ended_at": now, "executing": held}
+        buried = await change_session(self._context, row, values, expected=seen)
+        return _End(now, held) if buried else None
 
     async def _forget(self, entry: Row) -> None:
         await self._context.rows.delete_range(CLAIM_INTENT, (entry["id"],))

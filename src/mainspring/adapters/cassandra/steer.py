@@ -1,7 +1,7 @@
 """Orders from people: read, decide, compare-and-set on what was read; again, as long as somebody else was faster."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import assert_never
 
@@ -18,6 +18,7 @@ from mainspring.adapters.cassandra.tables import DUE
 from mainspring.adapters.cassandra.values import identity, number, text
 from mainspring.domain.ids import Lane, RunId
 from mainspring.domain.run import Origin, State
+from mainspring.domain.suspects import is_for_suspects, waiting_lane
 from mainspring.errors import StoreUnavailable
 from mainspring.ports.work import Cancel, Edit, Effect, Hold, Order, Release, Steered
 
@@ -88,7 +89,9 @@ def _edited(row: Row, order: Edit, now: int) -> Row:
     if order.spec is not None:
         values["spec"] = order.spec
     if order.task is not None:
-        values |= task_columns(order.task)
+        # Another payload clears nobody: it runs alone until it has proved itself.
+        lane = waiting_lane(order.task.lane, suspect=is_for_suspects(text(row, "lane")))
+        values |= task_columns(replace(order.task, lane=lane))
     if order.due is None:
         return values if row["wake_at"] is None else values | _wakes(number(row, "wake_at"), now)
     due_at = micros(order.due) if isinstance(order.due, datetime) else now + span_of(order.due)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mainspring.adapters.cassandra.blobs import use_of
+from mainspring.adapters.cassandra.bodies import whole
 from mainspring.adapters.cassandra.index import of_dead_run, of_waiting_run
 from mainspring.adapters.cassandra.layout import span_of
 from mainspring.adapters.cassandra.ledger import Noted
@@ -13,6 +14,7 @@ from mainspring.adapters.cassandra.values import identity, number, text
 from mainspring.domain.ids import Lane
 from mainspring.domain.outcome import Settled, Verdict
 from mainspring.domain.run import State
+from mainspring.domain.suspects import waiting_lane
 
 _ALWAYS = frozenset({"state", "indexed_at"})
 """Written although they are as they were known to be: of a run that was lost and waits, a ticket may have moved one."""
@@ -41,7 +43,7 @@ def plan(verdict: Verdict, row: Row | None, now: int) -> Plan | Settled:
     if verdict.session is not None:
         expected["session"] = verdict.session
     values = {name: value for name, value in after.items() if name in _ALWAYS or row.get(name) != value}
-    change = Change(key=(row["id"],), values=values, expected=expected)
+    change = Change(key=(row["id"],), values=whole(row, values), expected=expected)
     # A success with nothing to find it by is what nearly all are.
     entries = () if verdict.state is State.SUCCEEDED and verdict.blob is None else _entries({**row, **after}, now)
     return Plan(change, entries, _noted(verdict, row, after))
@@ -85,7 +87,8 @@ def _after(verdict: Verdict, row: Row, now: int) -> dict[str, Value]:
 
 def _waits_again(verdict: Verdict, row: Row, now: int) -> dict[str, Value]:
     wake_at = now + span_of(verdict.delay)
-    again: dict[str, Value] = {"wake_at": wake_at, "indexed_at": wake_at}
+    lane = waiting_lane(Lane(text(row, "lane")), suspect=verdict.suspect)
+    again: dict[str, Value] = {"wake_at": wake_at, "indexed_at": wake_at, "lane": lane}
     if verdict.session is None:
         again |= {"fence": number(row, "fence") + 1, "settled": row["fence"]}
     return again

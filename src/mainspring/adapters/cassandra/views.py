@@ -7,7 +7,7 @@ from mainspring.adapters.cassandra import figures, pages
 from mainspring.adapters.cassandra.abreast import abreast
 from mainspring.adapters.cassandra.context import Context
 from mainspring.adapters.cassandra.layout import EVERYTHING
-from mainspring.adapters.cassandra.ready import count_due
+from mainspring.adapters.cassandra.ready import count_due, count_suspects
 from mainspring.adapters.cassandra.showing import Showing
 from mainspring.adapters.cassandra.tables import HANDLER, IDEMPOTENCY
 from mainspring.adapters.cassandra.values import text
@@ -51,6 +51,10 @@ class CassandraViews:
     async def due(self, owner: str | None = None) -> int:
         """How many runs could start now; beyond `ready.MOST_COUNTED`, that many."""
         return await count_due(self._context, owner)
+
+    async def suspects(self) -> int:
+        """How many runs could start now if a worker were emptied for them; beyond `ready.MOST_COUNTED`, that many."""
+        return await count_suspects(self._context)
 
     async def handlers(self) -> Mapping[str, Lane]:
         """Every handler that a worker ever served."""

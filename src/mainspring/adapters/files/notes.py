@@ -68,6 +68,7 @@ def _encode_verdict(verdict: Verdict) -> bytes:
         "attempt": verdict.attempt,
         "failures": verdict.failures,
         "losses": verdict.losses,
+        "suspect": verdict.suspect,
         "result": None if verdict.result is None else base64.b64encode(verdict.result).decode(),
         "blob": verdict.blob,
         "error": verdict.error,
@@ -87,6 +88,7 @@ def _is_plain(verdict: Verdict) -> bool:
         and verdict.reason is None
         and verdict.session is None
         and not verdict.delay
+        and not verdict.suspect
     )
 
 
@@ -100,6 +102,7 @@ def _decode_verdict(fields: dict[str, Any]) -> Verdict:
         attempt=fields["attempt"],
         failures=fields["failures"],
         losses=fields["losses"],
+        suspect=fields.get("suspect", False),  # a journal from before doesn't say
         result=None if fields["result"] is None else base64.b64decode(fields["result"]),
         blob=None if fields["blob"] is None else BlobId(fields["blob"]),
         error=fields["error"],

@@ -24,6 +24,7 @@ from mainspring.domain.ids import (
 from mainspring.domain.job import Job, JobState, Terms
 from mainspring.domain.retry import DEFAULT_RETRY, Backoff, RetryPolicy
 from mainspring.domain.run import Attempt, Run, State
+from mainspring.domain.suspects import home_lane, is_for_suspects
 from mainspring.domain.task import Task
 
 Row: TypeAlias = "Sequence[Any] | asyncpg.Record"
@@ -87,7 +88,7 @@ def task_from(row: Row) -> Task:
     retry, trace = without_trace(kept)
     return Task(
         handler=handler,
-        lane=Lane(lane),
+        lane=home_lane(lane),
         priority=priority,
         timeout=timeout,
         retry=retry_policy(retry),
@@ -117,6 +118,7 @@ def attempt_from(row: Row) -> Attempt:
         task=task_from(row[14:21]),
         log=log,
         cancelling=cancelling,
+        suspect=is_for_suspects(row[15]),
     )
 
 
@@ -125,6 +127,7 @@ def handed_over_from(row: Row, session: SessionId, worker: str, started_at: date
     run_id, job_id, fence, attempt, failures, losses, due_at, _, timeout, cancelling, owner, project, log = row[:13]
     handler, priority, kept, payload, blob, other_lane = row[13:]
     retry, trace = (None, None) if kept is None else without_trace(kept)
+    waited_in = lane if other_lane is None else other_lane
     return Attempt(
         run_id=run_id,
         job_id=run_id if job_id is None else job_id,
@@ -140,7 +143,7 @@ def handed_over_from(row: Row, session: SessionId, worker: str, started_at: date
         worker=worker,
         task=Task(
             handler=handler,
-            lane=lane if other_lane is None else other_lane,
+            lane=home_lane(waited_in),
             priority=priority,
             timeout=_COMMON_TIMEOUT if timeout is None else timeout,
             retry=DEFAULT_RETRY if retry is None else retry_policy(retry),
@@ -150,6 +153,7 @@ def handed_over_from(row: Row, session: SessionId, worker: str, started_at: date
         ),
         log=b"" if log is None else log,
         cancelling=cancelling is not None,
+        suspect=is_for_suspects(waited_in),
     )
 
 
@@ -210,6 +214,7 @@ def run_from(row: Row) -> Run:
         skipped_to=skipped_to,
         skipped_count=skipped_count,
         log=log,
+        suspect=is_for_suspects(row[29]),
     )
 
 

@@ -1,6 +1,6 @@
 """The Sessions port on PostgreSQL."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mainspring.adapters.postgres.engine import Engine, Purpose
 from mainspring.adapters.postgres.rows import Row, attempt_from
@@ -66,11 +66,11 @@ class PostgresSessions:
         rows = await self._engine.fetch(_SQL["live"], role, purpose=Purpose.READ)
         return [_member_from(row) for row in rows]
 
-    async def bury(self, limit: int) -> Sequence[SessionId]:
+    async def bury(self, limit: int) -> Mapping[SessionId, int]:
         """End sessions whose time is up; return ended ones that may still hold runs."""
         await self._engine.execute(_SQL["bury"], limit, purpose=Purpose.READ)
         rows = await self._engine.fetch(_SQL["ended_with_runs"], limit, purpose=Purpose.READ)
-        return [SessionId(number) for (number,) in rows]
+        return {SessionId(number): held for number, held in rows}
 
     async def held(self, session: SessionId, limit: int) -> Sequence[Attempt]:
         """Runs that the session holds."""

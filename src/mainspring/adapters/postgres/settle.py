@@ -14,9 +14,10 @@ from mainspring.adapters.postgres.engine import Connection, Engine, Purpose
 from mainspring.adapters.postgres.rows import Row, text
 from mainspring.adapters.postgres.statements import load
 from mainspring.adapters.postgres.tally import Entry, count
-from mainspring.domain.ids import RunId
+from mainspring.domain.ids import Lane, RunId
 from mainspring.domain.outcome import Settled, Verdict, fingerprint
 from mainspring.domain.run import State
+from mainspring.domain.suspects import waiting_lane
 
 _SQL = load("work")
 
@@ -185,4 +186,5 @@ def _waiting_fields(match: _Match) -> tuple[Any, ...]:
         text(verdict.reason),
         verdict.log,
         verdict.session is not None,
+        waiting_lane(Lane(match.lane), suspect=verdict.suspect),
     )

@@ -1,6 +1,6 @@
 """Orders from people: cancel, hold, release, edit. The row is locked between looking and changing: nothing slips in."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
@@ -10,6 +10,7 @@ from mainspring.adapters.postgres.rows import instant, task_fields, text
 from mainspring.adapters.postgres.statements import load
 from mainspring.domain.ids import RunId
 from mainspring.domain.run import State
+from mainspring.domain.suspects import is_for_suspects, waiting_lane
 from mainspring.ports.work import Cancel, Edit, Effect, Hold, Order, Release, Steered
 
 _SQL = load("work")
@@ -71,9 +72,11 @@ async def _obey(connection: Connection, live: _Live, order: Order) -> Steered:
 
 async def _edit(connection: Connection, live: _Live, order: Edit) -> None:
     if order.task is not None:
-        await connection.execute(_SQL["edit_task"], live.id, *task_fields(order.task))
-        if order.task.lane != live.lane:
-            await connection.execute(_SQL["move_count"], live.id, live.owner, live.kind, live.lane, order.task.lane)
+        # Another payload clears nobody: it runs alone until it has proved itself.
+        lane = waiting_lane(order.task.lane, suspect=is_for_suspects(live.lane))
+        await connection.execute(_SQL["edit_task"], live.id, *task_fields(replace(order.task, lane=lane)))
+        if lane != live.lane:
+            await connection.execute(_SQL["move_count"], live.id, live.owner, live.kind, live.lane, lane)
     moment = instant(order.due) if isinstance(order.due, datetime) else None
     delay = order.due if isinstance(order.due, timedelta) else None
     await connection.execute(_SQL["edit_rest"], live.id, moment, delay, order.name, order.spec)

@@ -13,6 +13,7 @@ from mainspring.adapters.postgres.rows import run_from, text
 from mainspring.adapters.postgres.statements import load
 from mainspring.domain.ids import JobId, Lane, RunId
 from mainspring.domain.run import Run
+from mainspring.domain.suspects import MARK
 from mainspring.ports.tickets import GRACE
 from mainspring.ports.views import Cursor, DeadFilter, DeadLetter, Figures, JobFilter, JobRecord, Page, RunFilter
 
@@ -55,6 +56,11 @@ class PostgresViews:
         """How many runs could start now."""
         due: int = await self._engine.value(_SQL["due"], text(owner), GRACE, purpose=Purpose.READ)
         return due
+
+    async def suspects(self) -> int:
+        """How many runs could start now if a worker were emptied for them."""
+        suspects: int = await self._engine.value(_SQL["suspects"], MARK, purpose=Purpose.READ)
+        return suspects
 
     async def handlers(self) -> Mapping[str, Lane]:
         """Every handler that a worker ever served."""

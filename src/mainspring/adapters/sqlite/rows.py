@@ -7,10 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from mainspring.adapters.carried import with_trace, without_trace
-from mainspring.domain.ids import BlobId, Fence, JobId, Lane, RunId, SessionId, Version, uuid_of
+from mainspring.domain.ids import BlobId, Fence, JobId, RunId, SessionId, Version, uuid_of
 from mainspring.domain.job import Job, JobState, Terms
 from mainspring.domain.retry import DEFAULT_RETRY, Backoff, RetryPolicy
 from mainspring.domain.run import Attempt, Run, State
+from mainspring.domain.suspects import home_lane, is_for_suspects
 from mainspring.domain.task import Task
 
 HELD = 1 << 61
@@ -97,7 +98,7 @@ def task_from(fields: list[Any]) -> Task:
     retry, trace = without_trace(kept)
     return Task(
         handler=handler,
-        lane=Lane(lane),
+        lane=home_lane(lane),
         priority=priority,
         timeout=duration(timeout),
         retry=retry_policy(retry),
@@ -128,6 +129,7 @@ def attempt_from(fields: list[Any]) -> Attempt:
         task=task_from(fields[14:]),
         log=log.encode(),
         cancelling=cancel is not None,
+        suspect=is_for_suspects(fields[15]),
     )
 
 
@@ -218,4 +220,5 @@ def run_from(fields: list[Any]) -> Run:
         skipped_to=to_instant_or_none(skipped_to),
         skipped_count=skipped_count,
         log=log.encode(),
+        suspect=is_for_suspects(fields[29]),
     )

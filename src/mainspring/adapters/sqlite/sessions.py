@@ -1,7 +1,7 @@
 """The Sessions port on SQLite."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from mainspring.adapters.sqlite.engine import Engine, Transaction
@@ -44,7 +44,7 @@ class SqliteSessions:
         """Sessions whose time isn't up, by name."""
         return await self._engine.read(partial(_live, role=role))
 
-    async def bury(self, limit: int) -> Sequence[SessionId]:
+    async def bury(self, limit: int) -> Mapping[SessionId, int]:
         """End sessions whose time is up; return ended ones that may still hold runs."""
         return await self._engine.write(partial(_bury, limit=limit))
 
@@ -122,9 +122,9 @@ def _live(transaction: Transaction, role: Role) -> Sequence[Member]:
     ]
 
 
-def _bury(transaction: Transaction, limit: int) -> Sequence[SessionId]:
+def _bury(transaction: Transaction, limit: int) -> Mapping[SessionId, int]:
     transaction.execute(_SQL["bury"], transaction.now, limit)
-    return [SessionId(number) for number in json.loads(transaction.value(_SQL["ended_with_runs"], limit))]
+    return {SessionId(number): held for number, held in json.loads(transaction.value(_SQL["ended_with_runs"], limit))}
 
 
 def _attempts(transaction: Transaction, statement: str, *values: int) -> Sequence[Attempt]:

@@ -9,9 +9,10 @@ from mainspring.adapters.sqlite.engine import Transaction
 from mainspring.adapters.sqlite.rows import dump, micros
 from mainspring.adapters.sqlite.statements import load
 from mainspring.adapters.sqlite.totals import Totals, add_totals
-from mainspring.domain.ids import RunId
+from mainspring.domain.ids import Lane, RunId
 from mainspring.domain.outcome import Settled, Verdict, fingerprint
 from mainspring.domain.run import State
+from mainspring.domain.suspects import waiting_lane
 
 _SQL = load("work")
 
@@ -156,4 +157,5 @@ def _waiting_fields(match: _Match) -> list[Any]:
         verdict.reason,
         verdict.log.decode(),
         int(verdict.session is not None),
+        waiting_lane(Lane(match.lane), suspect=verdict.suspect),
     ]

@@ -1,7 +1,7 @@
 """Orders from people: cancel, hold, release, edit. Looking and changing are one transaction: nothing slips between."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
@@ -11,6 +11,7 @@ from mainspring.adapters.sqlite.statements import load
 from mainspring.adapters.sqlite.totals import Totals, add_totals
 from mainspring.domain.ids import Lane, RunId
 from mainspring.domain.run import State
+from mainspring.domain.suspects import is_for_suspects, waiting_lane
 from mainspring.ports.work import Cancel, Edit, Effect, Hold, Order, Release, Steered
 
 _SQL = load("work")
@@ -82,8 +83,10 @@ def _move(transaction: Transaction, live: _Live, *, held: bool) -> None:
 
 def _edit(transaction: Transaction, live: _Live, order: Edit) -> None:
     if order.task is not None:
-        transaction.execute(_SQL["edit_task"], live.seq, *task_fields(order.task))
-        _count_in(transaction, live, order.task.lane)
+        # Another payload clears nobody: it runs alone until it has proved itself.
+        lane = waiting_lane(order.task.lane, suspect=is_for_suspects(live.lane))
+        transaction.execute(_SQL["edit_task"], live.seq, *task_fields(replace(order.task, lane=lane)))
+        _count_in(transaction, live, lane)
     due = None if order.due is None else _instant(transaction, order.due)
     wake = due if due is None or live.wake_at < HELD else due + HELD
     transaction.execute(_SQL["edit_rest"], live.seq, due, wake, order.name, order.spec)

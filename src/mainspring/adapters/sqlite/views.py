@@ -12,6 +12,7 @@ from mainspring.adapters.sqlite.rows import dump, micros, run_from, to_instant
 from mainspring.adapters.sqlite.statements import load
 from mainspring.domain.ids import JobId, Lane, RunId
 from mainspring.domain.run import Run
+from mainspring.domain.suspects import is_for_suspects
 from mainspring.ports.tickets import GRACE
 from mainspring.ports.views import Cursor, DeadFilter, DeadLetter, Figures, JobFilter, JobRecord, Page, RunFilter
 
@@ -53,6 +54,10 @@ class SqliteViews:
         """How many runs could start now."""
         return await self._engine.read(partial(_due, owner=owner))
 
+    async def suspects(self) -> int:
+        """How many runs could start now if a worker were emptied for them."""
+        return await self._engine.read(_suspects)
+
     async def handlers(self) -> Mapping[str, Lane]:
         """Every handler that a worker ever served."""
         return await self._engine.read(_handlers)
@@ -75,6 +80,11 @@ def _due(transaction: Transaction, owner: str | None) -> int:
     """From lane to lane, so that only what is due is counted."""
     soon = transaction.now + _GRACE
     return sum(transaction.value(_SQL["due"], lane, transaction.now, owner, soon) for lane in _lanes(transaction))
+
+
+def _suspects(transaction: Transaction) -> int:
+    lanes = filter(is_for_suspects, _lanes(transaction))
+    return sum(transaction.value(_SQL["due"], lane, transaction.now, None, transaction.now) for lane in lanes)
 
 
 def _lanes(transaction: Transaction) -> Iterator[Lane]:

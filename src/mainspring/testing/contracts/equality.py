@@ -4,7 +4,7 @@ An adapter subclasses the machine, says how an empty store is opened, and gives 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, ClassVar, Protocol, TypeVar, cast
@@ -17,6 +17,7 @@ from mainspring.domain.job import Job, JobState, Terms
 from mainspring.domain.outcome import Cancelled, Failed, HandedBack, Lost, Outcome, Settled, Snoozed, Succeeded, judge
 from mainspring.domain.plan import Advance, Skip, SkipReason
 from mainspring.domain.run import Attempt, NewRun, Run, State
+from mainspring.domain.suspects import EXPIRED, RESTARTED, waiting_lane
 from mainspring.domain.ticket import Ticket
 from mainspring.errors import MainspringError
 from mainspring.ports.locks import HeldBy, Lock
@@ -34,6 +35,7 @@ from mainspring.testing.model.tables import Tables
 T = TypeVar("T")
 
 LANES = [Lane("left"), Lane("right")]
+SUSPECTS = [waiting_lane(lane, suspect=True) for lane in LANES]
 EVERYTHING = Cursor(limit=10_000)
 TICK = timedelta(milliseconds=1)
 NOTHING, SOON, FAR = timedelta(0), timedelta(milliseconds=20), timedelta(hours=1)
@@ -50,6 +52,8 @@ outcomes = st.sampled_from(
         HandedBack(reason="not here"),
         Cancelled(reason="told to"),
         Lost(),
+        Lost(shared=EXPIRED),
+        Lost(shared=RESTARTED),
     ]
 )
 orders = st.one_of(
@@ -147,7 +151,7 @@ class EqualsTheModel(RuleBasedStateMachine):
         self.jobs.append(new.job.id)
         self.alike(lambda store: store.work.add([new]))
 
-    @rule(index=indexes, lanes=st.sampled_from([LANES, LANES[:1], LANES[1:]]), limit=st.sampled_from([2, 4]))
+    @rule(index=indexes, lanes=st.sampled_from([LANES, LANES[:1], LANES[1:], SUSPECTS]), limit=st.sampled_from([2, 4]))
     def claim(self, index: int, lanes: list[Lane], limit: int) -> None:
         """Which of several lanes comes first is the store's business; an even limit hands over the same either way."""
         mine, theirs = _pick(self.sessions, index)
@@ -159,8 +163,8 @@ class EqualsTheModel(RuleBasedStateMachine):
             return
         assert answered.next_in == expected.next_in
         for lane in lanes:
-            ours = [attempt for attempt in expected.attempts if attempt.task.lane == lane]
-            assert [replace(item, session=mine) for item in answered.attempts if item.task.lane == lane] == ours
+            ours = [attempt for attempt in expected.attempts if _came_from(attempt, lane)]
+            assert [replace(item, session=mine) for item in answered.attempts if _came_from(item, lane)] == ours
         self.attempts += expected.attempts
 
     @precondition(lambda self: self.attempts)
@@ -280,9 +284,9 @@ class EqualsTheModel(RuleBasedStateMachine):
     @rule()
     def bury(self) -> None:
         """The same sessions, each by its own id."""
-        expected, answered = self.both(lambda store: _listed(store.sessions.bury(100)))
+        expected, answered = self.both(lambda store: _items(store.sessions.bury(100)))
         ids = dict(self.sessions)
-        assert sorted(answered) == sorted(ids[SessionId(int(mine))] for mine in expected)
+        assert sorted(answered) == sorted((ids[mine], held) for mine, held in cast("Any", expected))
 
     @rule(by=st.sampled_from([SOON, FAR + SOON]))
     def time_passes(self, by: timedelta) -> None:
@@ -311,7 +315,8 @@ class EqualsTheModel(RuleBasedStateMachine):
         self.alike(_seen_figures)
         self.alike(_seen_sessions)
         self.alike(_seen_timetable)
-        self.alike(lambda store: store.work.next_wake(LANES))
+        self.alike(lambda store: store.work.next_wake([*LANES, *SUSPECTS]))
+        self.alike(lambda store: store.views.suspects())
 
 
 class EqualsTheModelWithTickets(EqualsTheModel):
@@ -362,6 +367,14 @@ async def _taken(store: Store, lanes: Sequence[Lane], limit: int, grace: timedel
 
 async def _started(store: Store, by: SessionId, tickets: Sequence[Ticket]) -> list[Attempt | None]:
     return list(await cast("TicketingStore", store).tickets.start(by, tickets))
+
+
+def _came_from(attempt: Attempt, lane: Lane) -> bool:
+    return waiting_lane(attempt.task.lane, suspect=attempt.suspect) == lane
+
+
+async def _items(step: Awaitable[Mapping[SessionId, int]]) -> list[tuple[SessionId, int]]:
+    return [*(await step).items()]
 
 
 async def _listed(step: Awaitable[Any]) -> list[Any]:

@@ -1,6 +1,6 @@
 """Sessions: kept alive by beats, ended by a close or a burial, never revived."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
@@ -62,7 +62,8 @@ class MemorySessions:
         """At once, and for good."""
         session = self._tables.sessions.get(by)
         if session is not None and not session.ended:
-            session.ended, session.expires_at = True, self._tables.now()
+            session.expires_at = self._tables.now()
+            self._end(by, session)
 
     async def drain(self, session: SessionId) -> bool:
         """Drained only once it says so."""
@@ -81,13 +82,14 @@ class MemorySessions:
         ]
         return sorted(members, key=lambda member: (member.name, member.id))
 
-    async def bury(self, limit: int) -> Sequence[SessionId]:
+    async def bury(self, limit: int) -> Mapping[SessionId, int]:
         """All of them at once."""
-        for session in self._tables.sessions.values():
-            session.ended = session.ended or session.expires_at <= self._tables.now()
+        for key, session in self._tables.sessions.items():
+            if not session.ended and session.expires_at <= self._tables.now():
+                self._end(key, session)
         holding = set(self._tables.holders.values())
-        ended = (key for key, session in self._tables.sessions.items() if session.ended)
-        return list(islice((key for key in ended if key in holding), limit))
+        ended = ((key, session.held) for key, session in self._tables.sessions.items() if session.ended)
+        return dict(islice(((key, held) for key, held in ended if key in holding), limit))
 
     async def held(self, session: SessionId, limit: int) -> Sequence[Attempt]:
         """Exactly what it holds."""
@@ -102,6 +104,9 @@ class MemorySessions:
     async def audit(self) -> int:
         """There are no indexes."""
         return 0
+
+    def _end(self, identity: SessionId, session: Session) -> None:
+        session.ended, session.held = True, len(self._attempts(identity))
 
     def _wish(self, identity: SessionId, *, draining: bool) -> bool:
         session = self._tables.sessions.get(identity)

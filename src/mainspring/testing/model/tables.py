@@ -39,6 +39,8 @@ class Session:
     member: Member
     expires_at: datetime
     ended: bool = False
+    held: int = 0
+    """How many runs it held when it ended."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -74,6 +74,12 @@ class MemoryViews:
         waiting = [run for run in self._tables.runs.values() if run.state is State.WAITING]
         return sum(1 for run in waiting if run.wake_at and run.wake_at <= now and owner in (None, run.owner))
 
+    async def suspects(self) -> int:
+        """Counted."""
+        now = self._tables.now()
+        suspects = [run for run in self._tables.live() if run.state is State.WAITING and run.suspect]
+        return sum(1 for run in suspects if run.wake_at and run.wake_at <= now)
+
     async def handlers(self) -> Mapping[str, Lane]:
         """Whoever registered a handler last decided its lane."""
         return dict(self._tables.handlers)

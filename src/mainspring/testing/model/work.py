@@ -10,6 +10,7 @@ from mainspring.domain.ids import Fence, JobId, Lane, RunId, SessionId
 from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Settled, Verdict, fingerprint
 from mainspring.domain.run import Attempt, NewRun, Run, State
+from mainspring.domain.suspects import waiting_lane
 from mainspring.domain.task import BACKSTOP
 from mainspring.errors import SessionLost
 from mainspring.ports.views import WAIT_BUCKETS, DeadLetter
@@ -92,9 +93,10 @@ class MemoryWork:
         waits: dict[Lane, timedelta] = {}
         for run in self._tables.live():
             at = self._tables.claimable_at(run)
-            if run.state is State.WAITING and at is not None and run.task.lane in lanes:
+            lane = waiting_lane(run.task.lane, suspect=run.suspect)
+            if run.state is State.WAITING and at is not None and lane in lanes:
                 wait = max(at - now, timedelta(0))
-                waits[run.task.lane] = min(wait, waits.get(run.task.lane, wait))
+                waits[lane] = min(wait, waits.get(lane, wait))
         return waits
 
     async def next_wake(self, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
@@ -138,18 +140,19 @@ class MemoryWork:
         if flagged:
             self._tables.end(told, State.CANCELLED)
         elif verdict.state is State.WAITING:
-            self._put_back(run, told, verdict.delay, lost=lost)
+            self._put_back(run, told, verdict, lost=lost)
         else:
             self._end(told, verdict.state)
 
-    def _put_back(self, before: Run, told: Run, delay: timedelta, *, lost: bool) -> None:
+    def _put_back(self, before: Run, told: Run, verdict: Verdict, *, lost: bool) -> None:
         if told.failures > before.failures:
             self._tables.count(told, "retried")
         if not lost:
             self._tables.settled[told.id] = told.fence
         self._tables.holders.pop(told.id, None)
         fence = told.fence if lost else Fence(told.fence + 1)
-        self._tables.change(told, state=State.WAITING, fence=fence, wake_at=self._tables.now() + delay)
+        wake_at = self._tables.now() + verdict.delay
+        self._tables.change(told, state=State.WAITING, fence=fence, wake_at=wake_at, suspect=verdict.suspect)
 
     def _end(self, told: Run, state: State) -> None:
         ended = self._tables.end(told, state)
@@ -189,7 +192,7 @@ def ready(tables: Tables, lane: Lane) -> list[Run]:
     found = [
         (-run.task.priority, tables.waits_since(run), run.id)
         for run in tables.live()
-        if run.state is State.WAITING and run.task.lane == lane
+        if run.state is State.WAITING and waiting_lane(run.task.lane, suspect=run.suspect) == lane
         if (at := tables.claimable_at(run)) is not None and at <= now
     ]
     return [tables.runs[run_id] for _, _, run_id in sorted(found)]
@@ -236,6 +239,7 @@ def attempt_of(run: Run, session: SessionId) -> Attempt:
         worker=run.worker or "",
         log=run.log,
         cancelling=run.cancelling,
+        suspect=run.suspect,
     )
 
 

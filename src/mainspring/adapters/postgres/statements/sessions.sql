@@ -20,7 +20,10 @@ WITH beat AS (
 SELECT beat.draining, q.id, q.fence, q.cancel IS NOT NULL FROM beat LEFT JOIN queue q ON q.session = beat.id AND q.state = 1;
 
 -- name: close
-UPDATE session SET state = 1, expires_at = least(expires_at, now()) WHERE id = $1 AND state < 1;
+-- How many runs it `executing` holds is told for the last time, by the store: whoever rescues some of them changes nothing.
+UPDATE session SET state = 1, expires_at = least(expires_at, now()),
+    executing = (SELECT count(*) FROM queue q WHERE q.session = $1 AND q.state = 1)
+WHERE id = $1 AND state < 1;
 
 -- name: wish
 -- Drained is for the session to say, and stays what it said if the same is wished again.
@@ -32,20 +35,26 @@ SELECT id, role, name, host, pid, capacity, executing, lanes, opened_at, beat_at
 FROM session WHERE state = 0 AND role = $1 AND expires_at > now() ORDER BY name COLLATE "C", id;
 
 -- name: bury
--- Passed over is a row that is locked: most probably by the heartbeat that saves it.
-UPDATE session SET state = 1 WHERE state < 1 AND id = ANY(ARRAY(
+-- Passed over is a row that is locked: most probably by the heartbeat that saves it. Counted is what it holds, as above.
+UPDATE session SET state = 1, executing = (SELECT count(*) FROM queue q WHERE q.session = session.id AND q.state = 1)
+WHERE state < 1 AND id = ANY(ARRAY(
     SELECT id FROM session WHERE state = 0 AND expires_at <= now() LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
 ));
 
 -- name: ended_with_runs
--- Steps from one holder to the next: one probe of the index for each, however many runs it holds.
+-- Steps from one holder to the next: one probe of the index for each, however many runs it holds. With each that has ended
+-- goes what it held then, or holds if a claim that was under way has brought more; 0 for a session that was forgotten.
 WITH RECURSIVE holder(id) AS (
     (SELECT q.session FROM queue q WHERE q.state = 1 AND q.session IS NOT NULL ORDER BY q.session LIMIT 1)
     UNION ALL
     SELECT (SELECT q.session FROM queue q WHERE q.state = 1 AND q.session > holder.id ORDER BY q.session LIMIT 1)
     FROM holder WHERE holder.id IS NOT NULL
 )
-SELECT holder.id FROM holder
+SELECT holder.id, coalesce((
+    SELECT greatest(s.executing, (SELECT count(*) FROM queue q WHERE q.session = s.id AND q.state = 1))
+    FROM session s WHERE s.id = holder.id
+), 0)::integer
+FROM holder
 WHERE holder.id IS NOT NULL AND (SELECT s.state FROM session s WHERE s.id = holder.id) IS DISTINCT FROM 0 LIMIT $1;
 
 -- name: held

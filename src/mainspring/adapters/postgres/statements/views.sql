@@ -156,6 +156,12 @@ SELECT coalesce(sum(amount), 0)::bigint FROM level CROSS JOIN LATERAL (
       AND (q.wake_at <= now() OR q.deadline_at IS NOT NULL) AND ($1::text IS NULL OR q.owner = $1)
 ) AS woken;
 
+-- name: suspects
+-- How many runs have woken in the lanes of suspects, whose names end in $1. Each was handed over once, by a worker that serves
+-- its lane.
+SELECT count(*) FROM queue
+WHERE lane = ANY(ARRAY(SELECT DISTINCT lane || $1 FROM handler)) AND state = 0 AND wake_at <= now();
+
 -- name: dead_count
 SELECT count(*) FROM dead_letter;
 

@@ -306,14 +306,14 @@ INSERT INTO dead_letter (run_id, owner, job_id, handler, fingerprint, died_at)
 SELECT id, owner, job_id, handler, fingerprint, now() FROM left_queue JOIN told ON told_id = id WHERE fingerprint IS NOT NULL;
 
 -- name: put_back
--- Locked runs wait again: id, delay, attempt, failures, losses, error, reason, log, and whether the fence is kept, as for a
--- loss, so that the last holder's late result still counts.
+-- Locked runs wait again: id, delay, attempt, failures, losses, error, reason, log, whether the fence is kept, as for a loss,
+-- so that the last holder's late result still counts, and the lane: suspects wait in one of their own.
 UPDATE queue SET state = 0, session = NULL, deadline_at = NULL, wake_at = now() + told_delay, attempt = told_attempt,
     failures = told_failures, losses = told_losses, error = told_error, reason = told_reason, log = told_log,
-    settled = CASE WHEN kept THEN settled ELSE fence END, fence = CASE WHEN kept THEN fence ELSE fence + 1 END
+    settled = CASE WHEN kept THEN settled ELSE fence END, fence = CASE WHEN kept THEN fence ELSE fence + 1 END, lane = told_lane
 FROM unnest($1::uuid[], $2::interval[], $3::integer[], $4::integer[], $5::integer[], $6::text[], $7::text[], $8::bytea[],
-            $9::boolean[])
-    AS told (told_id, told_delay, told_attempt, told_failures, told_losses, told_error, told_reason, told_log, kept)
+            $9::boolean[], $10::text[])
+    AS told (told_id, told_delay, told_attempt, told_failures, told_losses, told_error, told_reason, told_log, kept, told_lane)
 WHERE id = ANY ($1::uuid[]) AND id = told_id;
 
 -- name: count

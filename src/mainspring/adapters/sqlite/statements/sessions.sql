@@ -16,7 +16,10 @@ WHERE id = ?1 AND state = 0 RETURNING draining;
 SELECT json_group_array(json_array(hex(id), fence, cancel IS NOT NULL)) FROM queue WHERE session = ?1 AND state = 1;
 
 -- name: close
-UPDATE session SET state = 1, expires_at = min(expires_at, ?2) WHERE id = ?1 AND state = 0;
+-- How many runs it `executing` holds is told for the last time, by the store: whoever rescues some of them changes nothing.
+UPDATE session SET state = 1, expires_at = min(expires_at, ?2),
+    executing = (SELECT count(*) FROM queue q WHERE q.session = ?1 AND q.state = 1)
+WHERE id = ?1 AND state = 0;
 
 -- name: wish
 -- Drained is for the session to say, and stays what it said if the same is wished again.
@@ -29,12 +32,16 @@ SELECT json_group_array(json_array(
 FROM (SELECT * FROM session WHERE state = 0 AND expires_at > ?2 AND role = ?1 ORDER BY name, id);
 
 -- name: bury
-UPDATE session SET state = 1 WHERE id IN (SELECT id FROM session WHERE state = 0 AND expires_at <= ?1 LIMIT ?2);
+-- As above.
+UPDATE session SET state = 1, executing = (SELECT count(*) FROM queue q WHERE q.session = session.id AND q.state = 1)
+WHERE id IN (SELECT id FROM session WHERE state = 0 AND expires_at <= ?1 LIMIT ?2);
 
 -- name: ended_with_runs
--- Sessions that have ended and still hold runs. Few runs are held at any time, so that the index of those is the short way.
-SELECT json_group_array(id) FROM (
-    SELECT DISTINCT q.session AS id FROM queue q INDEXED BY queue_session JOIN session s ON s.id = q.session
+-- Sessions that have ended and still hold runs, with how many they held then. Few runs are held at any time, so that the
+-- index of those is the short way.
+SELECT json_group_array(json_array(id, held)) FROM (
+    SELECT DISTINCT q.session AS id, s.executing AS held
+    FROM queue q INDEXED BY queue_session JOIN session s ON s.id = q.session
     WHERE q.state = 1 AND s.state = 1 LIMIT ?1
 );
 

@@ -139,11 +139,11 @@ FROM json_each(?1) v CROSS JOIN queue q ON q.seq = v.value ->> 0;
 DELETE FROM queue WHERE seq IN (SELECT value FROM json_each(?1));
 
 -- name: put_back
--- Verdicts (seq, delay, attempt, failures, losses, error, reason, log, kept) that leave their runs alive; `kept` is 1
--- for a loss, whose fence stays, so that the last holder's late result still counts.
+-- Verdicts (seq, delay, attempt, failures, losses, error, reason, log, kept, lane) that leave their runs alive; `kept` is 1
+-- for a loss, whose fence stays, so that the last holder's late result still counts; suspects wait in a lane of their own.
 UPDATE queue SET state = 0, session = NULL, deadline_at = NULL, wake_at = ?2 + (v.value ->> 1), attempt = v.value ->> 2,
     failures = v.value ->> 3, losses = v.value ->> 4, error = v.value ->> 5, reason = v.value ->> 6, log = v.value ->> 7,
-    settled = iif(v.value ->> 8, settled, fence), fence = iif(v.value ->> 8, fence, fence + 1)
+    settled = iif(v.value ->> 8, settled, fence), fence = iif(v.value ->> 8, fence, fence + 1), lane = v.value ->> 9
 FROM json_each(?1) v WHERE queue.seq = v.value ->> 0;
 
 -- name: of_the_dead
