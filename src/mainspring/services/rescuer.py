@@ -8,6 +8,7 @@ from datetime import timedelta
 from mainspring.domain.ids import SessionId
 from mainspring.domain.outcome import Lost, Settled, judge
 from mainspring.domain.run import Attempt, State
+from mainspring.domain.suspects import EXPIRED, UNKNOWN
 from mainspring.logs import get_logger
 from mainspring.ports.audit import Audit
 from mainspring.ports.incidents import Incidents, Untold
@@ -89,18 +90,20 @@ class Rescuer:
 
     async def _rescue_from_ended_sessions(self) -> bool:
         ended = await self._sessions.bury(BATCH)
-        rescued = [await self._rescue_from(session) for session in ended]
+        rescued = [await self._rescue_from(session, held) for session, held in ended.items()]
         return len(ended) == BATCH and any(rescued)
 
-    async def _rescue_from(self, session: SessionId) -> int:
+    async def _rescue_from(self, session: SessionId, held: int) -> int:
+        """By how many runs it *held* when it ended, whoever has rescued some of them before."""
+        loss = Lost() if held == 1 else Lost(shared=EXPIRED if held else UNKNOWN)
         rescued = 0
         while attempts := await self._sessions.held(session, BATCH):
-            accepted = await self._give_up(attempts, Lost())
+            accepted = await self._give_up(attempts, loss)
             rescued += accepted
             if not accepted:
                 break  # they were all settled or taken meanwhile; a store that lists too many clears that up itself
         if rescued:
-            _log.info("session.buried", session=session, rescued=rescued)
+            _log.info("session.buried", session=session, held=held, rescued=rescued)
         return rescued
 
     async def _rescue_overdue(self) -> bool:
@@ -120,7 +123,12 @@ class Rescuer:
         lost = [(attempt, verdict) for attempt, verdict, answer in answered if answer is Settled.ACCEPTED]
         for attempt, verdict in lost:
             self._incidents.failed(attempt, verdict)
-        lanes = [attempt.task.lane for attempt, verdict in lost if verdict.state is State.WAITING]
+        if suspects := [attempt for attempt, verdict in lost if verdict.suspect and not attempt.suspect]:
+            handlers = sorted({attempt.task.handler for attempt in suspects})
+            _log.warning("runs.suspected", runs=len(suspects), first=str(suspects[0].run_id), handlers=handlers)
+        # Workers look for suspects by themselves.
+        waiting = [attempt for attempt, verdict in lost if verdict.state is State.WAITING and not verdict.suspect]
+        lanes = [attempt.task.lane for attempt in waiting]
         if lanes:
             await self._signals.notify(tuple(dict.fromkeys(lane_topic(lane) for lane in lanes)))
         return len(lost)

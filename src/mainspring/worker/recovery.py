@@ -10,6 +10,7 @@ from typing import TypeVar
 from mainspring.domain.ids import Fence, RunId, SessionId
 from mainspring.domain.outcome import HandedBack, Lost, Outcome, Settled, Verdict, judge
 from mainspring.domain.run import Attempt
+from mainspring.domain.suspects import RESTARTED
 from mainspring.errors import StoreError
 from mainspring.logs import get_logger
 from mainspring.ports.journal import Began, Finished, Note, Opened
@@ -30,6 +31,8 @@ class Recovery:
         self._ports = ports
         self._backoff = Backoff(ports.clock, ports.random)
         self._began: frozenset[tuple[RunId, Fence]] = frozenset()
+        self._shared = False
+        """Whether more than one run was executing: the journal says so however often this is begun anew."""
         self._refused: frozenset[tuple[RunId, Fence]] = frozenset()
 
     async def run(self) -> Sequence[Refused]:
@@ -40,6 +43,8 @@ class Recovery:
             refused = await self._settle_finished(notes)
             self._refused = frozenset((each.verdict.run_id, each.verdict.fence) for each in refused)
             self._began = frozenset((note.run_id, note.fence) for note in notes if isinstance(note, Began))
+            finished = {(note.verdict.run_id, note.verdict.fence) for note in notes if isinstance(note, Finished)}
+            self._shared = len(self._began - finished) > 1
             for note in notes:
                 if isinstance(note, Opened):
                     await self._end(note.session)
@@ -76,7 +81,7 @@ class Recovery:
     def _judge(self, attempt: Attempt) -> Verdict:
         outcome: Outcome = HandedBack(reason="the worker was killed before it began")
         if (attempt.run_id, attempt.fence) in self._began:
-            outcome = Lost(reason="the worker was killed")
+            outcome = Lost(reason="the worker was killed", shared=RESTARTED if self._shared else None)
         return judge(attempt, outcome, now=self._ports.clock.now(), uniform=0.0)
 
     async def _settle(self, attempts: Sequence[Attempt]) -> None:

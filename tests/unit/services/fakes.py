@@ -151,6 +151,8 @@ class FakeSessions:
         self.members: list[Member] = []
         self.looks: list[Role] = []
         self.ended: list[SessionId] = []
+        self.held_at_end: dict[SessionId, int] = {}
+        """Where it isn't what *holdings* say."""
         self.burials = 0
         self.holdings: dict[SessionId, list[Attempt]] = {}
         self.late: list[Attempt] = []
@@ -183,11 +185,14 @@ class FakeSessions:
         self.looks.append(role)
         return [member for member in self.members if member.role is role]
 
-    async def bury(self, limit: int) -> Sequence[SessionId]:
+    async def bury(self, limit: int) -> Mapping[SessionId, int]:
         self.burials += 1
         if self.error is not None:
             raise self.error
-        return self.ended[:limit]
+        return {
+            session: self.held_at_end.get(session, len(self.holdings.get(session, ())))
+            for session in self.ended[:limit]
+        }
 
     async def held(self, session: SessionId, limit: int) -> Sequence[Attempt]:
         return self.holdings.get(session, [])[:limit]
@@ -200,7 +205,9 @@ class FakeSessions:
         return self.repairs
 
 
-def attempt(session: int = 1, *, run: int = 1, lane: str = "default", losses: int = 0) -> Attempt:
+def attempt(
+    session: int = 1, *, run: int = 1, lane: str = "default", losses: int = 0, log: bytes = b"", suspect: bool = False
+) -> Attempt:
     return Attempt(
         run_id=RunId(UUID(int=run)),
         job_id=JobId(UUID(int=run)),
@@ -214,6 +221,8 @@ def attempt(session: int = 1, *, run: int = 1, lane: str = "default", losses: in
         owner="default",
         project="default",
         task=Task(handler="report", lane=Lane(lane)),
+        log=log,
+        suspect=suspect,
     )
 
 

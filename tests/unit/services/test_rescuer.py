@@ -63,8 +63,8 @@ async def test_the_runs_of_an_ended_session_wait_again_and_their_lanes_are_told(
     with capture_logs() as logs:
         await world.rescuer.step()
     assert [(verdict.state, verdict.losses, verdict.session) for verdict in world.work.settled] == [
-        (State.WAITING, 1, 1),
-        (State.WAITING, 1, 1),
+        (State.WAITING, 0, 1),
+        (State.WAITING, 0, 1),
         (State.WAITING, 1, 2),
     ]
     assert world.signals.notified == [("work/mail",), ("work/web",)]
@@ -76,6 +76,39 @@ async def test_a_session_that_held_very_many_runs_is_rescued_whole(world: World)
     held(world, 1, 2 * BATCH + 1)
     await world.rescuer.step()
     assert len(world.work.settled) == 2 * BATCH + 1
+
+
+async def test_a_loss_is_charged_by_what_the_session_held_at_its_end_however_few_are_left(world: World) -> None:
+    held(world, 1, 1)
+    world.sessions.held_at_end = {SessionId(1): 6}
+    await world.rescuer.step()
+    assert [(verdict.losses, verdict.suspect) for verdict in world.work.settled] == [(0, False)]
+
+
+async def test_a_session_of_which_nobody_knows_what_it_held_makes_no_suspects(world: World) -> None:
+    log = b""
+    for _ in range(5):
+        world.sessions.ended = [SessionId(1)]
+        world.sessions.holdings = {SessionId(1): [attempt(log=log)]}
+        world.sessions.held_at_end = {SessionId(1): 0}
+        await world.rescuer.step()
+        world.clock.elapsed += seconds(1)
+        log = world.work.settled[-1].log
+    assert {(verdict.losses, verdict.suspect) for verdict in world.work.settled} == {(0, False)}
+
+
+async def test_what_is_lost_together_twice_becomes_suspect_is_told_and_wakes_nobody(world: World) -> None:
+    held(world, 1, 2)
+    await world.rescuer.step()
+    world.clock.elapsed += seconds(1)
+    log = world.work.settled[-1].log
+    world.signals.notified.clear()
+    world.sessions.holdings = {SessionId(1): [attempt(run=run, log=log) for run in (1, 2)]}
+    with capture_logs() as logs:
+        await world.rescuer.step()
+    assert [(verdict.suspect, verdict.losses) for verdict in world.work.settled[2:]] == [(True, 0), (True, 0)]
+    assert [entry["event"] for entry in logs] == ["run.suspect", "run.suspect", "session.buried"]
+    assert world.signals.notified == []
 
 
 async def test_a_run_that_was_lost_too_often_wakes_nobody(world: World) -> None:
