@@ -52,6 +52,8 @@ class Claims:
         """Set when an answer has come."""
         self.held_up = False
         """Set while the loop is too busy to take more."""
+        self.paused = False
+        """Set while this worker is emptied for suspects."""
         self.session: SessionId | None = None
         """Who asks; nobody does while it is None."""
         self.rate = 0.0
@@ -67,13 +69,13 @@ class Claims:
     async def step(self) -> timedelta | None:
         """Wait for room, claim once; return how long to rest unless woken, or None for not at all."""
         session, room = await self._until_room()
-        claim = await self._answer(session, self._ports.work.claim(session, self._lanes, room), failed="claim.failed")
+        claim = await self.answer(session, self._ports.work.claim(session, self._lanes, room), failed="claim.failed")
         if claim is None:
             return None
         self._executor.accept(claim.attempts)
         return self._rest_after(claim, room)
 
-    async def _answer(self, session: SessionId, asked: Awaitable[T], *, failed: str) -> T | None:
+    async def answer(self, session: SessionId, asked: Awaitable[T], *, failed: str) -> T | None:
         """What the store says to whoever asks it for runs; None if that isn't known, or the session has ended."""
         self.outstanding = True
         self.answered.clear()
@@ -115,11 +117,8 @@ class Claims:
         while True:
             lagging = executor.settler.backlog >= _MOST_BATCHES_UNSETTLED * max(self._wanted, 1)
             room = self.room
-            if (
-                self.session is not None
-                and room
-                and not (lagging or self.held_up or executor.draining or executor.shortage.pausing)
-            ):
+            waits = lagging or self.held_up or self.paused or executor.draining or executor.shortage.pausing
+            if self.session is not None and room and not waits:
                 return self.session, room
             executor.changed.clear()
             await executor.changed.wait()

@@ -13,6 +13,7 @@ from datetime import timedelta
 from mainspring.domain.ids import Fence, RunId, SessionId
 from mainspring.domain.outcome import Cancelled, HandedBack, Outcome
 from mainspring.domain.run import Attempt
+from mainspring.domain.suspects import WAITS
 from mainspring.errors import Exhausted
 from mainspring.logs import get_logger
 from mainspring.ports.journal import Began
@@ -29,6 +30,7 @@ from mainspring.worker.tracing import caller_for
 
 UNKNOWN_HANDLER_DELAY = timedelta(seconds=5)
 DRAINING = "the worker was asked to drain"
+BESIDE_A_SUSPECT = "the worker runs a suspect alone"
 _OWN_TIMER_BELOW = 1.0
 _TAKES_CONTEXT = 2
 
@@ -77,6 +79,8 @@ class Executor:
         """Set when nothing more is to be started."""
         self.draining = False
         """Set while nothing more is to be taken."""
+        self.for_suspects = False
+        """Set while a suspect is to be the only one here; nobody takes one otherwise, however it came."""
         self.finished = 0
         """How many executions have ended by themselves; with `busy_seconds`, for measuring the rate."""
         self._busy_seconds = 0.0
@@ -110,6 +114,8 @@ class Executor:
                 self.settler.report(attempt, HandedBack(delay=UNKNOWN_HANDLER_DELAY, reason=reason))
             elif self.draining:
                 self.settler.report(attempt, HandedBack(reason=DRAINING))
+            elif attempt.suspect is not self.for_suspects or (attempt.suspect and self.in_hand):
+                self.settler.report(attempt, HandedBack(reason=WAITS if attempt.suspect else BESIDE_A_SUSPECT))
             else:
                 self.waiting.append(attempt)
         self.busy.set()

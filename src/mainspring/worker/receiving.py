@@ -74,10 +74,10 @@ class Receiving(Claims):
 
     async def _start(self, deliveries: Sequence[Delivery]) -> None:
         session = self.session
-        if session is None or self._executor.draining:
+        if session is None or self.paused or self._executor.draining:
             return  # others claim what these are about
         starting = self._carrier.tickets.start(session, self._readable(deliveries))
-        answers = await self._answer(session, starting, failed="start.failed")
+        answers = await self.answer(session, starting, failed="start.failed")
         if answers is not None:
             self._executor.accept([attempt for attempt in answers if attempt is not None])
             # Only now, and whatever the answer: from here on the store looks after what was started.

@@ -18,6 +18,7 @@ from mainspring.worker.drain import Drain
 from mainspring.worker.executing import Executor
 from mainspring.worker.heartbeat import BEATS_PER_TTL, Heartbeat
 from mainspring.worker.holdings import Holdings
+from mainspring.worker.isolation import Isolation
 from mainspring.worker.neighbours import Neighbours
 from mainspring.worker.notebook import Notebook
 from mainspring.worker.printing import Printer
@@ -116,6 +117,7 @@ class _Shift:
         self._heartbeat = Heartbeat(settings, ports, news=self._news, told=self._hear, busy=self._hold_up)
         self._standby = Standby(self._executor, self._claims, self._heartbeat.hasten)
         self._neighbours = Neighbours(ports)
+        self._isolation = Isolation(settings, ports, registry.lanes(), self._executor, self._claims)
         self._session: SessionId | None = None
         self._services: list[asyncio.Task[None]] = []
         self._ending = asyncio.Event()
@@ -136,7 +138,7 @@ class _Shift:
         self._serve(session)
         claiming = self._start(self._claims.run())
         settler = self._executor.settler
-        services = (settler.run(), settler.refusals.run(), self._printer.run(), self._reaper.run())
+        services = (settler.run(), settler.refusals.run(), self._printer.run(), self._reaper.run(), self._isolation.run())
         for service in (*services, self._shortage.run(), self._listen()):
             self._start(service)
         self._start(self._end_with(stop))

@@ -1,7 +1,7 @@
 """A store in a few dictionaries, with faults on demand."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -10,6 +10,7 @@ from uuid import UUID
 from mainspring.domain.ids import BlobId, Fence, JobId, Lane, RunId, SessionId
 from mainspring.domain.outcome import Settled, Verdict
 from mainspring.domain.run import Attempt, State
+from mainspring.domain.suspects import waiting_lane
 from mainspring.domain.task import Task
 from mainspring.errors import NotFound, SessionLost, StoreError, StoreUnavailable
 from mainspring.ports.locks import HeldBy, Lock
@@ -102,7 +103,7 @@ class FakeStore:
         if by not in self.alive:
             raise SessionLost("buried")
         self.claims.append(limit)
-        chosen = [run_id for run_id in self.waiting if self.runs[run_id].task.lane in lanes][:limit]
+        chosen = [run_id for run_id in self.waiting if self._waits_in(run_id) in lanes][:limit]
         for run_id in chosen:
             self.waiting.remove(run_id)
             self._hand_over(run_id, by)
@@ -143,6 +144,7 @@ class FakeStore:
             failures=verdict.failures,
             losses=verdict.losses,
             log=verdict.log,
+            suspect=verdict.suspect,
             fence=Fence(attempt.fence + 1),
             session=SessionId(0),
         )
@@ -152,6 +154,15 @@ class FakeStore:
     def _hand_over(self, run_id: RunId, by: SessionId) -> None:
         attempt = self.runs[run_id]
         self.runs[run_id] = replace(attempt, fence=Fence(attempt.fence + 1), session=by, attempt=attempt.attempt + 1)
+
+    async def next_wake(self, lanes: Sequence[Lane]) -> Mapping[Lane, timedelta]:
+        await self._call("next_wake")
+        self._answer("next_wake")
+        return dict.fromkeys({self._waits_in(run_id) for run_id in self.waiting}.intersection(lanes), timedelta(0))
+
+    def _waits_in(self, run_id: RunId) -> Lane:
+        attempt = self.runs[run_id]
+        return waiting_lane(attempt.task.lane, suspect=attempt.suspect)
 
     # Sessions
 
