@@ -22,8 +22,6 @@ from mainspring.worker.executing import Executor
 from mainspring.worker.settings import WorkerPorts, WorkerSettings
 from mainspring.worker.waiting import until_any
 
-LOOK_EVERY = timedelta(seconds=5)
-"""Between two looks for suspects, give or take a quarter."""
 TURN = timedelta(seconds=10)
 """After so long no further suspect begins until this worker has done other work."""
 MOST_REST = timedelta(minutes=1)
@@ -53,17 +51,23 @@ class Isolation:
         self._claims = claims
         self._held: list[Lock] = []
         self._held_until = 0.0
+        self._rests_until = 0.0
+        self.due = asyncio.Event()
+        """Set when it is time to look for suspects: whenever a heartbeat was answered."""
 
     async def run(self) -> None:
         """Look for suspects for ever."""
         while True:
-            await self._clock.sleep(LOOK_EVERY * (0.75 + self._ports.random.uniform() / 2))
+            await self.due.wait()
+            self.due.clear()
+            if self._clock.monotonic() < self._rests_until:
+                continue
             try:
                 lasted = await self.step()
             except StoreError as error:
                 log.warning("suspects.unread", error=str(error))
             else:
-                await self._clock.sleep(min(lasted, MOST_REST))
+                self._rests_until = self._clock.monotonic() + min(lasted, MOST_REST).total_seconds()
 
     async def step(self) -> timedelta:
         """Run suspects, if any wait and this worker may be emptied for them; return for how long it was."""

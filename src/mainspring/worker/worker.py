@@ -138,9 +138,10 @@ class _Shift:
         self._serve(session)
         claiming = self._start(self._claims.run())
         settler = self._executor.settler
-        services = (settler.run(), settler.refusals.run(), self._printer.run(), self._reaper.run(), self._isolation.run())
-        for service in (*services, self._shortage.run(), self._listen()):
+        services = (settler.run(), settler.refusals.run(), self._printer.run(), self._reaper.run(), self._shortage.run())
+        for service in (*services, self._listen()):
             self._start(service)
+        self._start(self._isolation.run())
         self._start(self._end_with(stop))
         self._start(self._end_with(self._reaper.slots_lost))
         self._heartbeat.start()
@@ -208,6 +209,7 @@ class _Shift:
             self._start(self._standby.watch())
         if strays := self._holdings.hear(heard, asked_at):
             self._start(self._holdings.take_up(session, strays))
+        self._isolation.due.set()
 
     def _lost(self, session: SessionId) -> None:
         """Others have buried the session: what it held may be theirs, so let go of it and begin a new one."""

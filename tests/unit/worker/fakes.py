@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from mainspring.domain.ids import BlobId, Fence, JobId, Lane, RunId, SessionId
+from mainspring.domain.ids import DEFAULT_LANE, BlobId, Fence, JobId, Lane, RunId, SessionId
 from mainspring.domain.outcome import Settled, Verdict
 from mainspring.domain.run import Attempt, State
 from mainspring.domain.suspects import waiting_lane
@@ -15,7 +15,7 @@ from mainspring.domain.task import Task
 from mainspring.errors import NotFound, SessionLost, StoreError, StoreUnavailable
 from mainspring.ports.locks import HeldBy, Lock
 from mainspring.ports.output import Printed
-from mainspring.ports.sessions import Heard, News, NewSession, Role
+from mainspring.ports.sessions import Heard, Member, News, NewSession, Role
 from mainspring.ports.work import Claim
 from tests.unit.worker.leaps import START, LoopClock
 
@@ -57,7 +57,7 @@ class FakeStore:
         self.changed = asyncio.Event()
         self._next_id = 0
 
-    def submit(self, handler: str = "work", *, payload: bytes = b"null", **terms: Any) -> RunId:
+    def submit(self, handler: str = "work", *, payload: bytes = b"null", suspect: bool = False, **terms: Any) -> RunId:
         self._next_id += 1
         run_id = RunId(UUID(int=self._next_id))
         self.runs[run_id] = Attempt(
@@ -73,6 +73,7 @@ class FakeStore:
             owner="default",
             project="default",
             task=Task(handler=handler, payload=payload, **terms),
+            suspect=suspect,
         )
         self.waiting.append(run_id)
         self.notified.set()
@@ -189,10 +190,25 @@ class FakeStore:
         self.closed.append(by)
         self._answer("close")
 
-    async def live(self, _: Role) -> Sequence[object]:
+    async def live(self, role: Role) -> Sequence[Member]:
         await self._call("live")
         self._answer("live")
-        return range(self.members)
+        return [
+            Member(
+                id=SessionId(number),
+                role=role,
+                name=f"worker-{number}",
+                host="",
+                pid=0,
+                capacity=0,
+                executing=0,
+                lanes=[DEFAULT_LANE],
+                opened_at=START,
+                beat_at=START,
+                skew=timedelta(0),
+            )
+            for number in range(1, self.members + 1)
+        ]
 
     async def held(self, session: SessionId, limit: int) -> Sequence[Attempt]:
         await self._call("held")
