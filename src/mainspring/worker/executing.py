@@ -114,12 +114,16 @@ class Executor:
                 self.settler.report(attempt, HandedBack(delay=UNKNOWN_HANDLER_DELAY, reason=reason))
             elif self.draining:
                 self.settler.report(attempt, HandedBack(reason=DRAINING))
-            elif attempt.suspect is not self.for_suspects or (attempt.suspect and self.in_hand):
+            elif self._crowds(attempt):
                 self.settler.report(attempt, HandedBack(reason=WAITS if attempt.suspect else BESIDE_A_SUSPECT))
             else:
                 self.waiting.append(attempt)
         self.busy.set()
         self.soon()
+
+    def _crowds(self, attempt: Attempt) -> bool:
+        """Whether a suspect would have company if this were taken."""
+        return attempt.suspect is not self.for_suspects or (attempt.suspect and self.in_hand > 0)
 
     def soon(self) -> None:
         """Have a turn once everything that is ready in this round of the loop has run."""

@@ -32,7 +32,8 @@ class Recovery:
         self._backoff = Backoff(ports.clock, ports.random)
         self._began: frozenset[tuple[RunId, Fence]] = frozenset()
         self._shared = False
-        """Whether more than one run was executing: the journal says so however often this is begun anew."""
+        """Whether more than one run was lost. The journal says so however often this is begun anew; a machine that lost
+        its power may have lost notes, too, and then the store says it."""
         self._refused: frozenset[tuple[RunId, Fence]] = frozenset()
 
     async def run(self) -> Sequence[Refused]:
@@ -73,6 +74,7 @@ class Recovery:
             fresh = [each for each in attempts if (each.run_id, each.fence) not in seen]
             if not fresh:
                 break
+            self._shared = self._shared or len(fresh) > 1
             seen.update((each.run_id, each.fence) for each in fresh)
             await self._settle(fresh)
         await self._insist(lambda: self._ports.sessions.close(session))
@@ -88,7 +90,7 @@ class Recovery:
         verdicts = [self._judge(each) for each in attempts]
         answers = await self._insist(lambda: self._ports.work.settle(verdicts))
         for attempt, verdict, answer in zip(attempts, verdicts, answers, strict=True):
-            if answer is Settled.ACCEPTED and verdict.losses > attempt.losses:
+            if answer is Settled.ACCEPTED and verdict.session is not None:
                 self._ports.incidents.failed(attempt, verdict)
 
     async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:

@@ -121,7 +121,7 @@ async def test_neither_suspects_nor_other_work_wait_for_ever() -> None:
         while not all(run in bench.store.ended for run in suspects):
             count = len(bench.store.ended)
             bench.add()
-            await bench.store.until(lambda count=count: len(bench.store.ended) > count)
+            await bench.store.until_ended(count + 1)
             ended.append(bench.clock.monotonic())
         others = sorted(set(bench.store.ended) - set(suspects))
         assert len(others) > 20

@@ -1,11 +1,15 @@
 import asyncio
 from datetime import timedelta
 
+import pytest
+
 from mainspring.domain.ids import SessionId
-from mainspring.domain.outcome import Succeeded, judge
+from mainspring.domain.outcome import Lost, Succeeded, judge
 from mainspring.domain.run import State
+from mainspring.domain.suspects import RESTARTED
 from mainspring.errors import StoreUnavailable
 from mainspring.ports.journal import Began, Finished, Opened
+from mainspring.worker.recovery import Recovery
 from mainspring.worker.settings import Ended
 from tests.unit.worker.harness import Bench, a_dead_predecessor
 from tests.unit.worker.leaps import START, leaping
@@ -35,9 +39,52 @@ async def test_what_it_had_begun_is_lost_and_what_it_had_only_claimed_is_handed_
     async with bench.working():
         await bench.store.until_ended(2)
     first = {verdict.run_id: verdict for verdict in reversed(bench.store.verdicts)}
-    assert (first[begun].losses, first[begun].attempt) == (1, 1)
+    assert (first[begun].error, first[begun].attempt) == ("attempt lost: the worker was killed", 1)
     assert bench.incidents.noted == [("failed", begun, State.WAITING)]
-    assert (first[claimed].losses, first[claimed].attempt) == (0, 0)
+    assert (first[claimed].error, first[claimed].attempt) == (None, 0)
+
+
+@leaping
+@pytest.mark.parametrize(("count", "losses"), [(1, 1), (2, 0)])
+async def test_what_it_had_begun_is_charged_if_the_session_held_nothing_else(count: int, losses: int) -> None:
+    bench = Bench()
+    bench.count_calls("work")
+    runs = [bench.store.submit() for _ in range(count)]
+    attempt = await a_dead_predecessor(bench, *runs)
+    bench.journal.notes.append(Began(runs[0], attempt.fence))
+    async with bench.working():
+        await bench.store.until_ended(count)
+    assert next(verdict.losses for verdict in bench.store.verdicts if verdict.run_id == runs[0]) == losses
+
+
+@leaping
+async def test_a_recovery_that_is_broken_off_charges_nobody_for_what_was_shared() -> None:
+    """The first life of the successor has rescued one of two; the journal still says that there were two."""
+    bench = Bench()
+    bench.count_calls("work")
+    runs = [bench.store.submit() for _ in range(2)]
+    attempt = await a_dead_predecessor(bench, *runs)
+    bench.journal.notes += [Began(run, attempt.fence) for run in runs]
+    await bench.store.settle([judge(attempt, Lost(shared=RESTARTED), now=START, uniform=0.0)])
+    async with bench.working():
+        await bench.store.until_ended(2)
+    assert {verdict.losses for verdict in bench.store.verdicts} == {0}
+
+
+@leaping
+async def test_runs_that_kill_their_worker_again_and_again_run_alone_after_the_fourth_restart() -> None:
+    bench = Bench()
+    calls = bench.count_calls("work")
+    runs = [bench.store.submit() for _ in range(2)]
+    for _ in range(4):
+        attempt = await a_dead_predecessor(bench, *runs)
+        bench.journal.notes += [Began(run, attempt.fence) for run in runs]
+        assert not bench.store.runs[runs[0]].suspect
+        await Recovery(bench.ports()).run()
+    assert all(bench.store.runs[run].suspect for run in runs)
+    async with bench.working():
+        await bench.store.until_ended(2)
+    assert calls == [5, 5]
 
 
 @leaping

@@ -3,8 +3,8 @@
 These are found on SQLite; those of a broker and of the Cassandra adapter have files of their own.
 """
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -16,6 +16,7 @@ from mainspring.domain import outcome
 from mainspring.domain import plan as domain_plan
 from mainspring.domain.plan import Advance, DueJob, plan
 from mainspring.domain.retry import RetryPolicy
+from mainspring.domain.run import Attempt
 from mainspring.errors import StoreError
 from mainspring.ports.journal import Finished, Note
 from mainspring.ports.signals import TIMETABLE
@@ -27,7 +28,9 @@ from mainspring.testing.simulation.cassandra import ablations as cassandra
 from mainspring.testing.simulation.cassandra import broker_ablations as cassandra_broker
 from mainspring.testing.simulation.ports import SimulatedJournal
 from mainspring.worker.delivery import Delivered, Delivery
+from mainspring.worker.executing import Executor
 from mainspring.worker.holdings import Holdings
+from mainspring.worker.isolation import Isolation
 from mainspring.worker.neighbours import Neighbours
 
 
@@ -66,11 +69,24 @@ def _keep_no_results(self: SimulatedJournal, notes: Sequence[Note]) -> None:
     _append(self, [note for note in notes if not isinstance(note, Finished)])
 
 
+@contextmanager
+def _both(*patches: AbstractContextManager[Any]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for each in patches:
+            stack.enter_context(each)
+        yield
+
+
+def _charge(attempt: Attempt, lost: outcome.Lost, now: Any) -> outcome.Verdict:
+    return _lost(attempt, replace(lost, shared=None), now)
+
+
 def _leave_the_row(transaction: Any, live: Any, reason: str) -> None:
     transaction.execute(load("work")["cancel_waiting"], live.seq, transaction.now, reason)
 
 
 _append = SimulatedJournal.append
+_lost = outcome._lost  # noqa: SLF001
 
 ABLATIONS: tuple[Ablation, ...] = (
     Ablation(
@@ -221,6 +237,19 @@ ABLATIONS: tuple[Ablation, ...] = (
         "retries-unbounded",
         "a run may fail once more than its policy allows",
         method(RetryPolicy, "exhausted_by", lambda policy, failures: failures > policy.max_retries + 1),
+    ),
+    Ablation(
+        "losses-charged-to-all",
+        "whatever was lost with a worker is charged, alone or not",
+        method(outcome, "_lost", _charge),
+    ),
+    Ablation(
+        "suspects-in-company",
+        "a suspect is taken by a worker that has other work in hand",
+        lambda: _both(
+            patch.object(Executor, "_crowds", lambda *_: False),
+            patch.object(Isolation, "_busy", property(lambda _: False)),
+        ),
     ),
     Ablation("losses-unbounded", "a run may be lost for ever", method(outcome, "MAX_LOSSES", 99)),
     Ablation("lock-while-held", "a lock is given to whoever asks", method(locks, "_find", lambda *_: None)),

@@ -15,6 +15,7 @@ PROPERTIES = {
     "P12": "an idempotency key stands for one job",
     "P13": "overlap policies hold, and a lock has one holder",
     "P14": "what came while a scheduler watched isn't missed, and what was missed goes by its policy",
+    "P15": "nobody pays for what a neighbour did: a loss is charged to a run that was alone, and a suspect is alone",
     "journal": "a worker notes what it does before it does it, and settles what it had finished before it works again",
     "neighbours": "what a killed worker had finished is settled, as long as another works on its machine",
     "tickets": "a run has one ticket per fence, claims leave it its grace, and no message goes before its answer",

@@ -1,12 +1,13 @@
 """Replays a history against the models of its runs and jobs."""
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 
 from mainspring.domain.ids import JobId, RunId, SessionId, fired_run_id
 from mainspring.domain.job import NewJob
-from mainspring.domain.outcome import Settled
+from mainspring.domain.outcome import Settled, Verdict
 from mainspring.domain.plan import Advance, Skip
 from mainspring.domain.run import Attempt, NewRun, State
 from mainspring.ports.work import Addition, Cancel, Effect, Steered
@@ -33,6 +34,8 @@ class Replay:
         self._sessions: dict[SessionId, str] = {}
         """Which process opened each, until it has ended."""
         self._ended_at: dict[SessionId, float] = {}
+        self._lost_with: defaultdict[SessionId, set[RunId]] = defaultdict(set)
+        """What had begun in the hands of each that is gone."""
         self._tickets = TicketJudge(self._object)
         self._leeway = leeway
         self._at = 0.0
@@ -128,9 +131,19 @@ class Replay:
             when = When(event.now, event.at, gone)
             model = self.runs.get(verdict.run_id)
             if model is not None:
+                if answer is Settled.ACCEPTED and gone and verdict.session is not None:
+                    self._lost(model, verdict, verdict.session)
                 model.settled_as(verdict, answer, when, self._object)
             elif answer is not Settled.STALE:
                 self._object("P1", f"a verdict on unknown run {verdict.run_id} was taken")
+
+    def _lost(self, lost: RunModel, verdict: Verdict, session: SessionId) -> None:
+        """A worker died, or is taken for dead: whoever is charged for it was alone there, as far as anybody knows."""
+        company = self._lost_with[session]
+        company.update(run for run, model in self.runs.items() if model.executes_in(session))
+        others = [self.runs[run].name for run in company if self.runs[run] is not lost]
+        if others and verdict.losses > lost.losses:
+            self._object("P15", f"{lost.name}/{verdict.fence} was charged for a death that {others} shared")
 
     def _steered(self, event: Applied) -> None:
         run, order = event.arguments

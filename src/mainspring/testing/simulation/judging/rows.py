@@ -1,6 +1,7 @@
 """What the store holds at the end, read past all ports: a defect there must not hide itself."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -8,6 +9,7 @@ from uuid import UUID
 from mainspring.adapters.sqlite.rows import HELD
 from mainspring.adapters.sqlite.store import SqliteStore
 from mainspring.domain.run import State
+from mainspring.domain.suspects import home_lane
 
 Group = tuple[str, str, int, str]
 """Owner, lane, kind and what is counted."""
@@ -69,9 +71,17 @@ def read(store: SqliteStore, now: int, patience: int) -> Rows:
         ),
         late_jobs=tuple(UUID(bytes=identity) for (identity,) in late),
         dead_letters=frozenset(UUID(bytes=identity) for (identity,) in rows("SELECT run_id FROM dead_letter")),
-        totals=Counter({tuple(group): amount for *group, amount in rows(_TOTALS) if amount}),
-        counted=Counter({tuple(group): amount for *group, amount in rows(_COUNTED)}),
+        totals=_by_home(rows(_TOTALS)),
+        counted=_by_home(rows(_COUNTED)),
     )
+
+
+def _by_home(rows: Iterable[tuple[str, str, int, str, int]]) -> Counter[Group]:
+    """A suspect counts where it belongs."""
+    counts: Counter[Group] = Counter()
+    for owner, lane, kind, what, amount in rows:
+        counts[owner, home_lane(lane), kind, what] += amount
+    return counts
 
 
 _LATE = """

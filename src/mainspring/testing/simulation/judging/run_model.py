@@ -44,6 +44,7 @@ class RunModel:
     held: bool = False
     flagged: bool = False
     failures: int = 0
+    losses: int = 0
     allowed: int = 0
     """How many failures may be followed by another attempt; an edit takes nothing back."""
     settled: set[Fence] = field(default_factory=set)
@@ -55,6 +56,10 @@ class RunModel:
         """A run that was stored at *now*."""
         due = now + run.due if isinstance(run.due, timedelta) else run.due
         return cls(name=run.id.hex[-6:], task=run.task, not_before=due, allowed=run.task.retry.max_retries)
+
+    def executes_in(self, session: SessionId) -> bool:
+        """Whether a handler was called for the session that holds it."""
+        return self.state is State.RUNNING and self.session == session and self.fence in self.begun
 
     def taken(self, now: datetime, object_: Object) -> None:
         """Somebody was given a ticket of the run."""
@@ -153,7 +158,7 @@ class RunModel:
             object_("P10", f"{what} is failure {verdict.failures}, loss {verdict.losses}")
         if not self.failures <= verdict.failures <= self.failures + 1:
             object_("P10", f"{what} counts {verdict.failures} failures after {self.failures}")
-        self.failures = verdict.failures
+        self.failures, self.losses = verdict.failures, verdict.losses
         self.not_before = when.now + verdict.delay
         cancelled = self.flagged and verdict.state is not State.SUCCEEDED
         self.state = State.CANCELLED if cancelled else verdict.state
