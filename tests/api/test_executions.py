@@ -7,8 +7,11 @@ from datetime import timedelta
 import pytest
 
 from mainspring.adapters.sqlite.store import SqliteStore
-from mainspring.domain.outcome import Cancelled, Failed, Lost, Outcome, Snoozed, Succeeded
+from mainspring.domain.ids import DEFAULT_LANE
+from mainspring.domain.outcome import Cancelled, Failed, HandedBack, Lost, Outcome, Snoozed, Succeeded
+from mainspring.domain.suspects import EXPIRED, WAITS, waiting_lane
 from mainspring.ports.output import Printed
+from mainspring.testing.factories import a_session
 from tests.api.calling import EXECUTIONS, JOBS, Api, claimed, executed, settled
 
 NOTHING = "00000000-0000-7000-8000-000000000000"
@@ -165,3 +168,41 @@ async def test_a_job_lists_its_own_executions_only(api: Api) -> None:
     await api.submitted()
     run = await api.post(f"{JOBS}/{job['id']}/trigger", 202)
     assert [each["id"] for each in (await api.get(f"{JOBS}/{job['id']}/executions"))["items"]] == [run["id"]]
+
+
+async def test_a_suspect_says_why_it_waits_and_is_counted_as_such(api: Api, store: SqliteStore) -> None:
+    job = await api.submitted()
+    for _ in range(2):
+        await executed(store, Lost(shared=EXPIRED))
+    [execution] = (await api.get("/api/v1/executions"))["items"]
+    assert (execution["status"], execution["reason"]) == ("PENDING", WAITS)
+    figures = await api.get("/api/v1/metrics")
+    assert (figures["suspects"], figures["waiting"]) == (1, 1)
+    assert {group["lane"] for group in figures["by_group"]} == {"default"}
+    assert (await api.get(f"{JOBS}/{job['id']}"))["lane"] == "default"
+
+
+async def test_a_suspect_that_was_handed_back_says_that_too(api: Api, store: SqliteStore) -> None:
+    await api.submitted()
+    for _ in range(2):
+        await executed(store, Lost(shared=EXPIRED))
+    session = await store.sessions.open(a_session())
+    lane = waiting_lane(DEFAULT_LANE, suspect=True)
+    [attempt] = (await store.work.claim(session, [lane], 1)).attempts
+    await settled(store, attempt, HandedBack(reason="the worker was shut down"))
+    [execution] = (await api.get("/api/v1/executions"))["items"]
+    assert execution["reason"] == f"{WAITS} (the worker was shut down)"
+
+
+async def test_a_suspect_that_died_is_retried_like_any_other(api: Api, store: SqliteStore) -> None:
+    await api.submitted()
+    for _ in range(2):
+        await executed(store, Lost(shared=EXPIRED))
+    session = await store.sessions.open(a_session())
+    for _ in range(3):
+        lane = waiting_lane(DEFAULT_LANE, suspect=True)
+        [attempt] = (await store.work.claim(session, [lane], 1)).attempts
+        await settled(store, attempt, Lost())
+    [letter] = (await api.get("/api/v1/dead-letter"))["items"]
+    await api.post(f"/api/v1/dead-letter/{letter['id']}/requeue", 202)
+    assert not (await claimed(store)).suspect

@@ -11,9 +11,11 @@ from mainspring.api.app import create_app
 from mainspring.api.measurements import Measurements
 from mainspring.api.ports import ApiPorts
 from mainspring.domain.ids import JobId, Version
+from mainspring.domain.outcome import Lost
 from mainspring.domain.plan import Advance, Skip, SkipReason
+from mainspring.domain.suspects import EXPIRED
 from mainspring.wiring.measuring import MeasuredTimetable, Stopwatch
-from tests.api.calling import Api, calling, claimed
+from tests.api.calling import Api, calling, claimed, executed
 from tests.api.test_metrics import scraped
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -33,6 +35,16 @@ async def test_a_lane_tells_how_many_workers_serve_it(api: Api, store: SqliteSto
     assert (await scraped(api))['mainspring_lane_workers{lane="default"}'] == 0
     await claimed(store)
     assert (await scraped(api))['mainspring_lane_workers{lane="default"}'] == 1
+
+
+async def test_suspects_that_wait_are_counted(api: Api, store: SqliteStore) -> None:
+    assert (await scraped(api))["mainspring_suspects"] == 0
+    await api.submitted()
+    for _ in range(2):
+        await executed(store, Lost(shared=EXPIRED))
+    samples = await scraped(api)
+    assert samples["mainspring_suspects"] == 1
+    assert samples['mainspring_live_runs{lane="default"}'] == 1
 
 
 async def test_an_old_snapshot_shows_where_the_store_can_tell(ports: ApiPorts) -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 from playwright.async_api import Locator, Page, expect
 
-from mainspring.domain.outcome import Failed, HandedBack, Succeeded
+from mainspring.domain.outcome import Failed, HandedBack, Lost, Succeeded
+from mainspring.domain.suspects import EXPIRED, WAITS
 from mainspring.ports.sessions import News
 from tests.browser.site import Site
 from tests.browser.window import Dashboard
@@ -228,3 +229,13 @@ async def test_why_names_backoff_busy_slots_and_what_has_ended(site: Site, dashb
     await why(dashboard, over, "It has run and completed, and has no more moments.")
     await site.store.sessions.beat(session, News(executing=1))
     await why(dashboard, await site.add("waiting"), "The only slot is busy.")
+
+
+async def test_why_a_suspect_isn_t_running_is_said_and_what_to_do_about_it(site: Site, dashboard: Dashboard) -> None:
+    job = await site.add("deadly")
+    for _ in range(2):
+        await site.execute(Lost(shared=EXPIRED))
+    await why(dashboard, job, f"It is a {WAITS}.")
+    page = await dashboard.open()
+    attention = page.get_by_role("region", name="Needs attention")
+    await expect(attention).to_contain_text("1 execution under suspicion")

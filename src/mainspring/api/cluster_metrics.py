@@ -61,6 +61,12 @@ def due_runs(count: int) -> Family:
     return _gauge("mainspring_due_runs", "Executions that could start now and haven't.", count)
 
 
+def waiting_suspects(count: int) -> Family:
+    """What waits for a worker to be emptied."""
+    text = "Executions that must run alone, because workers died while they ran, and wait for that."
+    return _gauge("mainspring_suspects", text, count)
+
+
 def oldest_snapshot(age: timedelta) -> Family:
     """Only of stores in which an old snapshot does harm."""
     samples = [Sample({}, age.total_seconds())]

@@ -36,7 +36,7 @@ def totals(tallies: Sequence[Tally]) -> dict[str, int]:
 
 
 def shown_figures(
-    figures: Figures, caller: Caller, workers: Sequence[Member], schedulers: Sequence[Member]
+    figures: Figures, suspects: int, caller: Caller, workers: Sequence[Member], schedulers: Sequence[Member]
 ) -> dict[str, Any]:
     """Everything as one object; what is counted for the whole cluster isn't shown to those who see only their own."""
     tallies = visible_tallies(figures, caller)
@@ -51,6 +51,7 @@ def shown_figures(
         "running": added_up["running"],
         "waiting": added_up["waiting"],
         "dead_letters": figures.dead_letters if whole else None,
+        "suspects": suspects if whole else None,
         "workers": len(workers),
         "schedulers": len(schedulers),
         "capacity": sum(worker.capacity for worker in workers),

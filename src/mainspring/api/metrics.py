@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from mainspring.api.body import answer
 from mainspring.api.caller import Requester
-from mainspring.api.cluster_metrics import cluster_metrics, due_runs, oldest_snapshot, store_up
+from mainspring.api.cluster_metrics import cluster_metrics, due_runs, oldest_snapshot, store_up, waiting_suspects
 from mainspring.api.exposition import format_for
 from mainspring.api.figures import shown_figures
 from mainspring.api.instruments import Family
@@ -40,7 +40,8 @@ def metrics_router(ports: ApiPorts) -> APIRouter:
         figures = await ports.views.figures()
         workers = await ports.sessions.live(Role.WORKER)
         schedulers = await ports.sessions.live(Role.SCHEDULER)
-        return answer(shown_figures(figures, caller, workers, schedulers))
+        suspects = await ports.views.suspects()
+        return answer(shown_figures(figures, suspects, caller, workers, schedulers))
 
     @router.get("/executions", **operation("Show what became of the executions of a window", Statistics))
     async def get_execution_statistics(query: Annotated[WindowQuery, Query()], caller: Requester) -> Response:
@@ -69,13 +70,14 @@ async def _cluster(ports: ApiPorts) -> list[Family]:
         figures = await ports.views.figures()
         workers = await ports.sessions.live(Role.WORKER)
         schedulers = await ports.sessions.live(Role.SCHEDULER)
-        due = await ports.views.due()
+        due, suspects = await ports.views.due(), await ports.views.suspects()
         snapshot = None if ports.checkup is None else await ports.checkup.oldest_snapshot()
     except MainspringError:
         return [store_up(False)]
     return [
         store_up(True),
         due_runs(due),
+        waiting_suspects(suspects),
         *([] if snapshot is None else [oldest_snapshot(snapshot)]),
         *cluster_metrics(figures, workers, schedulers),
     ]

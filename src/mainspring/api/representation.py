@@ -7,6 +7,7 @@ from mainspring.api.document import Raw
 from mainspring.api.words import execution_word, job_word
 from mainspring.domain.job import JobState, Terms
 from mainspring.domain.run import Run, State
+from mainspring.domain.suspects import WAITS
 from mainspring.domain.task import Task
 from mainspring.ports.output import Printed
 from mainspring.ports.sessions import Member
@@ -42,7 +43,7 @@ def shown_run(run: Run, result: bytes | None, printed: Printed | None = None) ->
         "id": str(run.id),
         "job_id": str(run.job_id),
         "status": execution_word(run.state),
-        "reason": run.reason,
+        "reason": reason(run),
         "retry_of": None if run.origin is None else str(run.origin),
         "fire_time": instant(run.due_at),
         "skipped_to": instant(run.skipped_to),
@@ -109,6 +110,13 @@ def next_run_time(record: JobRecord) -> str | None:
     if run is not None and run.state is State.WAITING and run.id == record.job.id:
         return instant(scheduled_at(run))
     return instant(record.job.next_fire_at)
+
+
+def reason(run: Run) -> str | None:
+    """Why it ended, or was put back; of a suspect also why it is one."""
+    if run.state is not State.WAITING or not run.suspect or run.reason == WAITS:
+        return run.reason
+    return WAITS if run.reason is None else f"{WAITS} ({run.reason})"
 
 
 def scheduled_at(run: Run) -> datetime:

@@ -43,6 +43,7 @@ export function explain(situation) {
     pauseGate(job),
     ...(pending ? [dueGate(pending, now)] : [scheduleGate(job, now), schedulerGate(situation)]),
     overlapGate(job),
+    suspectGate(pending),
     handlerGate(situation),
     laneGate(situation),
     slotGate(situation),
@@ -142,6 +143,20 @@ function overlapGate(job) {
   const meaning = { skip: "is left out", wait: "waits for it", replace: "takes its place" };
   const what = meaning[/** @type {keyof typeof meaning} */ (job.overlap)] ?? job.overlap;
   return { name: "Overlap", state: "pass", text: `If the run before hasn't ended, the next ${what}.` };
+}
+
+/**
+ * @param {Execution | null} execution
+ * @returns {Gate | null}
+ */
+function suspectGate(execution) {
+  if (!execution?.reason?.startsWith("suspect: ")) return null;
+  return {
+    name: "Suspect",
+    state: "wait",
+    text: `It is a ${execution.reason}.`,
+    advice: "One worker in four is emptied for suspects, one after the other. If nobody needs it any more, cancel it.",
+  };
 }
 
 /**

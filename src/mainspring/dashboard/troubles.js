@@ -74,6 +74,15 @@ export function troubles(state, stuck, now) {
     const text = `${plural(metrics.dead_letters, "dead letter")} waiting for a decision.`;
     found.push({ key: "dead", severity: "warn", text, target: href(["dead-letters"]) });
   }
+  if (metrics?.suspects) {
+    found.push({
+      key: "suspects",
+      severity: "warn",
+      text: `${plural(metrics.suspects, "execution")} under suspicion: workers died while they ran, and each must run alone.`,
+      advice: "See which workers died, and what they ran. What isn't needed any more can be cancelled.",
+      target: href(["executions"], { status: "PENDING" }),
+    });
+  }
   found.push(...lostServers(health?.pipes ?? []));
   for (const worker of workers ?? []) {
     const silence = now - Date.parse(worker.last_heartbeat);

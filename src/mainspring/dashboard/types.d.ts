@@ -136,6 +136,7 @@ export interface Metrics {
     running: number | null;
     waiting: number | null;
     dead_letters: number | null;
+    suspects: number | null;
     workers: number;
     schedulers: number;
     capacity: number;

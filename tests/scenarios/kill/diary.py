@@ -1,6 +1,8 @@
 """Handlers of the killed workers: each call leaves a line in a file that survives its process."""
 
+import asyncio
 import os
+import signal
 from datetime import timedelta
 from pathlib import Path
 
@@ -34,3 +36,18 @@ def wait(_payload: object, context: Context) -> str:
         if context.cancelled.wait_blocking(BEAT):
             return "stopped"
     return f"finished under {context.fence}"
+
+
+@handler("diary.take")
+async def take(_payload: object, context: Context) -> None:
+    """Be at it for longer than a neighbour may take to kill the process."""
+    note(f"{context.run_id} began under {context.fence} in {os.getpid()}")
+    await asyncio.sleep(0.5)
+
+
+@handler("diary.kill")
+async def kill(_payload: object, context: Context) -> None:
+    """Take the whole process down, once others have begun."""
+    note(f"{context.run_id} began under {context.fence} in {os.getpid()}")
+    await asyncio.sleep(0.2)
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -107,7 +107,8 @@ async def test_what_is_lost_together_twice_becomes_suspect_is_told_and_wakes_nob
     with capture_logs() as logs:
         await world.rescuer.step()
     assert [(verdict.suspect, verdict.losses) for verdict in world.work.settled[2:]] == [(True, 0), (True, 0)]
-    assert [entry["event"] for entry in logs] == ["run.suspect", "run.suspect", "session.buried"]
+    assert [entry["event"] for entry in logs] == ["runs.suspected", "session.buried"]
+    assert (logs[0]["runs"], logs[0]["handlers"]) == (2, ["report"])
     assert world.signals.notified == []
 
 

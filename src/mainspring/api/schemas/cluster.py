@@ -160,6 +160,10 @@ class Metrics(Shape):
     running: int
     waiting: int
     dead_letters: int | None
+    suspects: Annotated[
+        int | None,
+        Field(description="Executions that wait for an otherwise empty worker, because workers died while they ran."),
+    ]
     workers: int
     schedulers: int
     capacity: int
