@@ -96,8 +96,11 @@ class Sessions(Protocol):
         """Extend the session by its ttl and say what it holds; None once it has ended."""
         ...
 
-    async def close(self, by: SessionId) -> None:
-        """End the session at once; what it still holds is up for rescue. Closing twice changes nothing."""
+    async def close(self, by: SessionId, *, rescued: int = 0) -> None:
+        """End the session at once; what it still holds is up for rescue. Closing twice changes nothing.
+
+        Whoever has *rescued* some of its runs before says how many: it held them at its end, too.
+        """
         ...
 
     async def drain(self, session: SessionId) -> bool:

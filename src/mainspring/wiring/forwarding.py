@@ -64,9 +64,9 @@ class ForwardingSessions:
         """As `Sessions.beat`."""
         return await self._sessions.beat(by, news)
 
-    async def close(self, by: SessionId) -> None:
+    async def close(self, by: SessionId, *, rescued: int = 0) -> None:
         """As `Sessions.close`."""
-        await self._sessions.close(by)
+        await self._sessions.close(by, rescued=rescued)
 
     async def drain(self, session: SessionId) -> bool:
         """As `Sessions.drain`."""

@@ -51,7 +51,7 @@ class LoggedIncidents:
     def failed(self, attempt: Attempt, verdict: Verdict) -> None:
         """As `Incidents.failed`."""
         if verdict.state is State.WAITING:
-            event = "attempt.lost" if verdict.losses > attempt.losses else "attempt.failed"
+            event = "attempt.lost" if verdict.session is not None else "attempt.failed"
             if self._has_room(event):
                 next_try = (self._clock.now() + verdict.delay).isoformat()
                 log.warning(event, **_about(attempt), error=presentable(verdict.error), next_try=next_try)

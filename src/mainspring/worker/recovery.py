@@ -77,8 +77,9 @@ class Recovery:
             self._shared = self._shared or len(fresh) > 1
             seen.update((each.run_id, each.fence) for each in fresh)
             await self._settle(fresh)
-        await self._insist(lambda: self._ports.sessions.close(session))
-        log.info("recovery.session_closed", session=session, runs=len(seen) - len(self._refused))
+        rescued = len(seen) - len(self._refused)
+        await self._insist(lambda: self._ports.sessions.close(session, rescued=rescued))
+        log.info("recovery.session_closed", session=session, runs=rescued)
 
     def _judge(self, attempt: Attempt) -> Verdict:
         outcome: Outcome = HandedBack(reason="the worker was killed before it began")

@@ -176,7 +176,7 @@ class FakeSessions:
     async def resume(self, session: SessionId) -> bool:
         raise NotImplementedError
 
-    async def close(self, by: SessionId) -> None:
+    async def close(self, by: SessionId, *, rescued: int = 0) -> None:  # noqa: ARG002 - of the port
         if self.error is not None:
             raise self.error
         self.closed.append(by)

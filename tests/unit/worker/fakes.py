@@ -184,7 +184,7 @@ class FakeStore:
         held = {run_id: self.runs[run_id].fence for run_id in self._held_by(by) if run_id not in self.unseen}
         return Heard(held=held, cancelling=frozenset(self.flagged & held.keys()), draining=self.draining)
 
-    async def close(self, by: SessionId) -> None:
+    async def close(self, by: SessionId, *, rescued: int = 0) -> None:  # noqa: ARG002 - of the port
         await self._call("close")
         self.alive.discard(by)
         self.closed.append(by)

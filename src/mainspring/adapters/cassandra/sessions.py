@@ -59,9 +59,9 @@ class CassandraSessions:
             row = await session_row(self._context, by, settled=True)
         return None
 
-    async def close(self, by: SessionId) -> None:
+    async def close(self, by: SessionId, *, rescued: int = 0) -> None:
         """At once, and for good."""
-        now, held = self._context.now(), len(await self._held(by, settled=True))
+        now, held = self._context.now(), rescued + len(await self._held(by, settled=True))
         await self._change_living(by, {"state": ENDED, "ended_at": now, "expires_at": now, "executing": held})
 
     async def drain(self, session: SessionId) -> bool:

@@ -49,9 +49,9 @@ class PostgresSessions:
             draining=rows[0][0],
         )
 
-    async def close(self, by: SessionId) -> None:
+    async def close(self, by: SessionId, *, rescued: int = 0) -> None:
         """End the session at once."""
-        await self._engine.execute(_SQL["close"], by, purpose=Purpose.READ)
+        await self._engine.execute(_SQL["close"], by, rescued, purpose=Purpose.READ)
 
     async def drain(self, session: SessionId) -> bool:
         """Wish that the session takes no more work."""

@@ -28,9 +28,9 @@ class SqliteSessions:
         """Extend the session and say what it holds."""
         return await self._engine.write(partial(_beat, by=by, news=news))
 
-    async def close(self, by: SessionId) -> None:
+    async def close(self, by: SessionId, *, rescued: int = 0) -> None:
         """End the session at once."""
-        await self._engine.write(lambda transaction: transaction.execute(_SQL["close"], by, transaction.now))
+        await self._engine.write(lambda transaction: transaction.execute(_SQL["close"], by, transaction.now, rescued))
 
     async def drain(self, session: SessionId) -> bool:
         """Wish that the session takes no more work."""

@@ -158,3 +158,11 @@ class SuspectsContract(StoreContract):
             assert await store.sessions.bury(10) == {worker: 2}
             await settled(store, attempt, SHARED)
         assert not await store.sessions.bury(10)
+
+    async def test_what_was_rescued_before_its_end_was_held_at_its_end(self, store: Store, make: Factory) -> None:
+        worker = await a_worker(store)
+        await added(store, *make.runs(3))
+        first, *_ = await claimed(store, worker)
+        await settled(store, first, SHARED)
+        await store.sessions.close(worker, rescued=1)
+        assert await store.sessions.bury(10) == {worker: 3}

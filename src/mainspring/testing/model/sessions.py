@@ -58,12 +58,13 @@ class MemorySessions:
             draining=session.member.draining,
         )
 
-    async def close(self, by: SessionId) -> None:
+    async def close(self, by: SessionId, *, rescued: int = 0) -> None:
         """At once, and for good."""
         session = self._tables.sessions.get(by)
         if session is not None and not session.ended:
             session.expires_at = self._tables.now()
             self._end(by, session)
+            session.held += rescued
 
     async def drain(self, session: SessionId) -> bool:
         """Drained only once it says so."""

@@ -22,7 +22,7 @@ SELECT beat.draining, q.id, q.fence, q.cancel IS NOT NULL FROM beat LEFT JOIN qu
 -- name: close
 -- How many runs it `executing` holds is told for the last time, by the store: whoever rescues some of them changes nothing.
 UPDATE session SET state = 1, expires_at = least(expires_at, now()),
-    executing = (SELECT count(*) FROM queue q WHERE q.session = $1 AND q.state = 1)
+    executing = $2 + (SELECT count(*) FROM queue q WHERE q.session = $1 AND q.state = 1)
 WHERE id = $1 AND state < 1;
 
 -- name: wish

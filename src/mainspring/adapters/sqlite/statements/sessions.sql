@@ -18,7 +18,7 @@ SELECT json_group_array(json_array(hex(id), fence, cancel IS NOT NULL)) FROM que
 -- name: close
 -- How many runs it `executing` holds is told for the last time, by the store: whoever rescues some of them changes nothing.
 UPDATE session SET state = 1, expires_at = min(expires_at, ?2),
-    executing = (SELECT count(*) FROM queue q WHERE q.session = ?1 AND q.state = 1)
+    executing = ?3 + (SELECT count(*) FROM queue q WHERE q.session = ?1 AND q.state = 1)
 WHERE id = ?1 AND state = 0;
 
 -- name: wish
