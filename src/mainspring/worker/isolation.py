@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
-import structlog
-
 from mainspring.domain.ids import Lane
 from mainspring.domain.suspects import WORKERS_PER_EMPTIED, waiting_lane
 from mainspring.errors import StoreError
+from mainspring.logs import get_logger
 from mainspring.ports.locks import HeldBy, Lock, owned
 from mainspring.ports.sessions import Role
 from mainspring.worker.claims import Claims
@@ -33,7 +32,7 @@ _RENEWALS_PER_TTL = 3
 _LOCKS_TRIED = 4
 """Of each lane: where hundreds may be emptied, whoever finds these taken comes back later."""
 
-log = structlog.get_logger("mainspring.worker")
+log = get_logger("mainspring.worker")
 
 
 class Isolation:

@@ -138,7 +138,13 @@ class _Shift:
         self._serve(session)
         claiming = self._start(self._claims.run())
         settler = self._executor.settler
-        services = (settler.run(), settler.refusals.run(), self._printer.run(), self._reaper.run(), self._shortage.run())
+        services = (
+            settler.run(),
+            settler.refusals.run(),
+            self._printer.run(),
+            self._reaper.run(),
+            self._shortage.run(),
+        )
         for service in (*services, self._listen()):
             self._start(service)
         self._start(self._isolation.run())
