@@ -144,10 +144,10 @@ class _Shift:
             self._printer.run(),
             self._reaper.run(),
             self._shortage.run(),
+            self._isolation.run(),
         )
         for service in (*services, self._listen()):
             self._start(service)
-        self._start(self._isolation.run())
         self._start(self._end_with(stop))
         self._start(self._end_with(self._reaper.slots_lost))
         self._heartbeat.start()
