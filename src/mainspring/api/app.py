@@ -122,6 +122,7 @@ def _bare_app() -> FastAPI:
     app = FastAPI(
         title="Mainspring",
         version=__version__,
+        openapi_url=None,  # the page's router gives the document
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,

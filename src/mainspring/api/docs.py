@@ -1,13 +1,14 @@
-"""`/docs`: the OpenAPI document as a page to read. Made here from the document, so that it works without a network."""
+"""The OpenAPI document, and `/docs`: the same as a page to read, which works without a network."""
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from html import escape
 from importlib import resources
 from string import Template
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Response
 from fastapi.responses import HTMLResponse
 
 _HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}
@@ -16,15 +17,24 @@ _METHODS = ("get", "post", "put", "patch", "delete")
 
 
 def docs_router(app: FastAPI) -> APIRouter:
-    """The page about *app*."""
+    """The document about *app*, and the page. Each is written once: that takes longer than any answer should."""
     router = APIRouter(include_in_schema=False)
-    written: list[str] = []
+
+    @cache
+    def text() -> bytes:
+        return json.dumps(app.openapi(), ensure_ascii=False, separators=(",", ":")).encode()
+
+    @cache
+    def page() -> str:
+        return render(app.openapi())
+
+    @router.get("/openapi.json")
+    async def openapi() -> Response:
+        return Response(text(), media_type="application/json")
 
     @router.get("/docs")
     async def docs() -> HTMLResponse:
-        if not written:
-            written.append(render(app.openapi()))
-        return HTMLResponse(written[0], headers=_HEADERS)
+        return HTMLResponse(page(), headers=_HEADERS)
 
     return router
 
