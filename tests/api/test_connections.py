@@ -193,6 +193,9 @@ async def test_who_holds_all_connections_keeps_nobody_out(ports: ApiPorts, monke
         assert place.bounds.open <= 10
         assert await held[0].rest() == b""
         assert place.closed()["no_room"] >= 40
+        now = asyncio.get_running_loop().time()
+        assert "more than 10 connections" in (place.bounds.crowded(now) or "")
+        assert place.bounds.crowded(now + connections.REMIND_SECONDS + 1) is None
 
 
 async def test_bodies_that_do_not_come_keep_nobody_out(ports: ApiPorts) -> None:

@@ -110,3 +110,10 @@ async def test_what_a_worker_lacks_is_told_as_long_as_it_says_so(api: Api, store
         assert (health["status"], bool(health["troubles"])) == (status, trouble is not None)
         [worker] = (await api.get("/api/v1/workers"))["items"]
         assert worker["trouble"] == trouble
+
+
+async def test_an_api_without_room_for_connections_is_degraded(ports: ApiPorts) -> None:
+    async with calling(create_app(replace(ports, crowded=lambda: "no more than 10 connections"))) as api:
+        health = await api.get("/api/v1/health")
+    assert health["status"] == "degraded"
+    assert health["troubles"] == [{"subject": "API", "detail": "no more than 10 connections"}]

@@ -84,6 +84,7 @@ class Connections:
         self._unread: dict[BoundedProtocol, tuple[int, float]] = {}
         self._watched_at = 0.0
         self._reminded_at: dict[Reason, float] = {}
+        self._needed_room_at: float | None = None
 
     @property
     def open(self) -> int:
@@ -143,6 +144,7 @@ class Connections:
 
     def spare_one(self, reason: Reason, now: float) -> bool:
         """Close the connection that is missed least; False if each of them is new, or is being answered."""
+        self._needed_room_at = now
         if now - self._reminded_at.get(reason, -REMIND_SECONDS) >= REMIND_SECONDS:
             self._reminded_at[reason] = now
             log.warning("connections.full", reason=reason.value, open=self.open, most=self.most)
@@ -159,6 +161,15 @@ class Connections:
                 self.close(connection, reason)
                 return True
         return False
+
+    def crowded(self, now: float) -> str | None:
+        """What to tell people, if there was no room for another connection within the last minute."""
+        if self._needed_room_at is None or now - self._needed_room_at > REMIND_SECONDS:
+            return None
+        return (
+            f"this process has no room for more than {self.most} connections, and closes idle ones for new ones; see "
+            "who holds them, or raise --max-connections or the limit of open files"
+        )
 
     def sweep(self, now: float) -> None:
         """Close what has waited too long for its client."""

@@ -37,9 +37,9 @@ def health_router(ports: ApiPorts) -> APIRouter:
         except MainspringError as error:
             database = {"status": "down", "detail": str(error)}
             return answer({"status": "unhealthy", "database": database, "pipes": _shown(ports.pipes())}, _AWAY)
-        full = ports.full()
-        short = [(f"worker {member.name}", member.trouble) for member in workers if member.trouble is not None]
-        troubles = [("store", full), *short] if full is not None else short
+        known = [("store", ports.full()), ("API", ports.crowded())]
+        known += [(f"worker {member.name}", member.trouble) for member in workers]
+        troubles = [(subject, detail) for subject, detail in known if detail is not None]
         queue = totals(visible_tallies(figures, caller))
         return answer(
             {

@@ -50,6 +50,8 @@ class ApiPorts:
     """What stands beside the store, as this process knows it."""
     full: Callable[[], str | None] = lambda: None
     """Why the store takes no more, while it has no room."""
+    crowded: Callable[[], str | None] = lambda: None
+    """What to tell people while this process has no room for another connection."""
     ready: Callable[[], bool] = lambda: True
     """Whether everything in this process is up."""
     ending: Callable[[], bool] = lambda: False

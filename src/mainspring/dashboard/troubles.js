@@ -41,7 +41,7 @@ export function troubles(state, stuck, now) {
       severity: full ? "bad" : "warn",
       text: full ? "The store is full: nothing is accepted." : `The ${subject} lacks what it needs.`,
       advice: detail,
-      ...(full ? {} : { target: href(["workers"]) }),
+      ...(subject.startsWith("worker ") ? { target: href(["workers"]) } : {}),
     });
   }
   if (workers?.length === 0) {

@@ -4,6 +4,7 @@ Nobody imports this before there is somebody to answer: a web framework takes lo
 """
 
 import asyncio
+from dataclasses import replace
 
 from mainspring.api.app import create_app, create_probes
 from mainspring.api.dialects.defaults import Defaults
@@ -20,14 +21,15 @@ async def api_role(resources: Resources, reception: Reception, stop: asyncio.Eve
     """Answers requests on every port that was asked for."""
     settings = resources.settings
     check_host(settings, keyed=bool(await resources.store.keys.list(None)))
+    connections, loop = reception.connections, asyncio.get_running_loop()
     app = create_app(
-        await api_ports(resources, stop),
+        replace(await api_ports(resources, stop), crowded=lambda: connections.crowded(loop.time())),
         hosts=own_names(settings),
         access=access_of(settings),
         defaults=defaults_of(settings),
-        most_streams=settings.max_streams or max(1, reception.connections.most // 2),
+        most_streams=settings.max_streams or max(1, connections.most // 2),
     )
-    resources.measurements.sources.append(reception.connections.families)
+    resources.measurements.sources.append(connections.families)
     return reception.staffed("api", app)
 
 
