@@ -23,6 +23,8 @@ JSON = {"Content-Type": "application/json"}
         ({**JSON, "Host": "attacker.example"}, 403, "foreign_host"),
         ({**JSON, "Host": "127.0.0.1.attacker.example:8080"}, 403, "foreign_host"),
         ({**JSON, "Host": "[::1"}, 403, "foreign_host"),
+        ({**JSON, "Host": "attacker.example\\@localhost"}, 403, "foreign_host"),
+        ({**JSON, "Host": "attacker.example@localhost"}, 403, "foreign_host"),
         ({**JSON, "Origin": "https://attacker.example"}, 403, "foreign_origin"),
         ({**JSON, "Origin": "null"}, 403, "foreign_origin"),
         ({**JSON, "Host": "localhost:1", "Origin": "http://localhost:2"}, 403, "foreign_origin"),

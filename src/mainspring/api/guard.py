@@ -5,6 +5,7 @@ a foreign name when that name was made to resolve to our address; then the page 
 refused before anything is read.
 """
 
+import re
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from mainspring.api.credentials import PUBLIC, path_of
 from mainspring.api.headers import header
 from mainspring.api.problems import problem
 
+_HOST = re.compile(r"(?P<name>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _EMPTY = (None, "0")
 _JSON = "application/json"
@@ -65,7 +67,6 @@ def _place(origin: str) -> str | None:
 
 @lru_cache(maxsize=64)
 def _name(host: str) -> str:
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+    """The name in a Host header; empty for what is none, such as one behind a user's name."""
+    found = _HOST.fullmatch(host)
+    return "" if found is None else found["name"].strip("[]").lower()
