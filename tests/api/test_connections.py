@@ -14,7 +14,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.requests import ClientDisconnect
 
 from mainspring.adapters.sqlite.store import SqliteStore
-from mainspring.api import body, connections
+from mainspring.api import accepting, body, connections
 from mainspring.api.app import create_app
 from mainspring.api.connections import Connections
 from mainspring.api.measurements import Measurements
@@ -240,6 +240,20 @@ async def test_clients_that_come_at_once_wait_for_room(ports: ApiPorts, monkeypa
         for each in callers:
             assert (await each.answer()).endswith(b"OK")
             each.writer.close()
+
+
+async def test_many_that_come_at_once_are_let_in_one_after_the_other(
+    ports: ApiPorts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", LONG)
+    monkeypatch.setattr(connections, "NEW_SECONDS", 0.0)
+    monkeypatch.setattr(accepting, "PAUSE", LONG)
+    async with bounded(create_app(ports), most=5) as place:
+        callers = [await place.call() for _ in range(105)]
+        for each in callers[:100]:
+            assert await each.rest() == b""
+        assert all(each.open for each in callers[100:])
+        assert place.closed() == {"no_room": 100}
 
 
 @pytest.mark.parametrize(

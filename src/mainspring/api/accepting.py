@@ -42,7 +42,9 @@ class Acceptor:
         await asyncio.gather(*self._beginning, return_exceptions=True)
 
     def _accept(self) -> None:
-        for _ in range(AT_ONCE):
+        for taken in range(AT_ONCE):
+            if taken and self._connections.full:
+                return  # room is made for a connection that waits: the event loop calls again if there is one
             if not self._connections.has_room(self._loop.time()):
                 self._pause()
                 return

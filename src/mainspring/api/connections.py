@@ -138,9 +138,14 @@ class Connections:
         self.count(reason)
         self._abort(connection)
 
+    @property
+    def full(self) -> bool:
+        """Whether there are as many as may be."""
+        return self.open >= self.most
+
     def has_room(self, now: float) -> bool:
         """Whether another connection may come: if there are as many as may be, the one that is missed least goes."""
-        return self.open < self.most or self.spare_one(Reason.NO_ROOM, now)
+        return not self.full or self.spare_one(Reason.NO_ROOM, now)
 
     def spare_one(self, reason: Reason, now: float) -> bool:
         """Close the connection that is missed least; False if each of them is new, or is being answered."""
@@ -148,10 +153,13 @@ class Connections:
         if now - self._reminded_at.get(reason, -REMIND_SECONDS) >= REMIND_SECONDS:
             self._reminded_at[reason] = now
             log.warning("connections.full", reason=reason.value, open=self.open, most=self.most)
-        oldest = next(chain(self.owing, self.owing_known), None)
-        if self.arriving or (oldest is not None and now - oldest.since < NEW_SECONDS):
+        nobodys = next(iter(self.owing), None)
+        if nobodys is None and self.arriving:
             return False  # a flood of new ones mustn't cost those with a key theirs
+        oldest = nobodys or next(iter(self.owing_known), None)
         if oldest is not None:
+            if now - oldest.since < NEW_SECONDS:
+                return False
             self.close(oldest, reason)
             return True
         for connection in self.answering:
