@@ -14,7 +14,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.requests import ClientDisconnect
 
 from mainspring.adapters.sqlite.store import SqliteStore
-from mainspring.api import accepting, body, connections
+from mainspring.api import accepting, body, connections, server
 from mainspring.api.app import create_app
 from mainspring.api.connections import Connections
 from mainspring.api.measurements import Measurements
@@ -77,6 +77,7 @@ class Place:
 
     def __init__(self, port: int, bounds: Connections) -> None:
         self.bounds = bounds
+        self.stop = asyncio.Event()
         self._port = port
         self._callers: list[Caller] = []
 
@@ -112,13 +113,12 @@ async def bounded(app: FastAPI, most: int = 1000, most_per_address: int = 0) -> 
     bounds = Connections(most, most_per_address)
     sockets = bind("127.0.0.1", [0])
     place = Place(sockets[0].getsockname()[1], bounds)
-    stop = asyncio.Event()
-    serving = asyncio.create_task(Server(app, sockets, bounds).run(stop))
+    serving = asyncio.create_task(Server(app, sockets, bounds).run(place.stop))
     try:
         yield place
     finally:
         await place.leave()
-        stop.set()
+        place.stop.set()
         await serving
 
 
@@ -276,6 +276,30 @@ async def test_a_body_without_end_is_not_read_after_the_answer(
     assert place.closed() == {"unwanted_body": 1}
 
 
+@pytest.mark.parametrize("nonsense", [b"nonsense \x00\r\n\r\n", b"GET / HTTP/1.1\r\nX: " + 70_000 * b"y"])
+async def test_requests_before_nonsense_get_their_own_answers(place: Place, nonsense: bytes) -> None:
+    job = b'{"handler":"demo","allow_unknown_handler":true}'
+    length = f"Content-Length: {len(job)}"
+    caller = await place.call(POST.format(JOBS, "localhost", length).encode() + job + HELLO + nonsense)
+    answers = await caller.rest()
+    first, second = answers.split(b"HTTP/1.1 ")[1:]
+    assert first.startswith(b"201 ")
+    assert second.startswith(b"200 ")
+
+
+async def test_nonsense_is_no_event(place: Place) -> None:
+    caller = await place.call(EVENTS % 1 + b"nonsense \x00\r\n\r\n")
+    assert b"chunked" in await caller.head()
+    async with asyncio.timeout(PATIENCE):
+        assert (await caller.reader.readline()).strip().isalnum()
+        assert await caller.reader.readline() == b"retry: 2000\n"
+
+
+async def test_a_body_that_is_not_http_is_refused(place: Place) -> None:
+    caller = await place.call(POST.format(JOBS, "localhost", CHUNKED).encode() + b"nonsense\r\n")
+    assert (await caller.rest()).startswith(b"HTTP/1.1 400 ")
+
+
 async def test_a_little_body_that_nobody_wants_costs_no_connection(place: Place) -> None:
     caller = await place.call(POST.format(JOBS, "attacker.example", "Content-Length: 1000").encode())
     assert (await caller.answer()).startswith(b"HTTP/1.1 403 ")
@@ -393,6 +417,18 @@ async def test_the_streams_of_one_owner_leave_room_for_others(ports: ApiPorts, s
         calls = [ann, ann, ann, bob]
         heads = [await (await place.call(sent)).head() for sent in calls]
         assert [head[9:12] for head in heads] == [b"200", b"200", b"503", b"200"]
+
+
+async def test_a_client_that_owes_the_rest_of_a_body_delays_a_stop_and_is_no_fault(
+    ports: ApiPorts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(server, "GRACE", SOON)
+    async with bounded(create_app(ports)) as place:
+        caller = await place.call(HELLO + POST.format(JOBS, "localhost", "Content-Length: 9").encode() + b"{")
+        assert (await caller.answer()).endswith(b"OK")
+        place.stop.set()
+        assert await caller.rest() == b""
+    assert [each.message for each in caplog.records if each.levelno >= logging.ERROR] == []
 
 
 async def test_collectors_see_connections(ports: ApiPorts) -> None:

@@ -179,6 +179,11 @@ class Connections:
             "who holds them, or raise --max-connections or the limit of open files"
         )
 
+    def abort_all(self) -> None:
+        """Close all at once, so that whoever waits for a client, or answers one, learns that it has gone."""
+        for connection in [*self.owing, *self.owing_known, *self.answering]:
+            self._abort(connection)
+
     def sweep(self, now: float) -> None:
         """Close what has waited too long for its client."""
         for connection in [*self._older(self.owing, now), *self._older(self.owing_known, now)]:
@@ -228,6 +233,8 @@ class BoundedProtocol(BoundedPipeline):
         """Bytes that came and were neither a whole head nor a piece of a body."""
         self._keeps_alive = False
         self._stopping = False
+        self._deaf = False
+        """Whether what still comes is of no use to anybody."""
 
     @property
     def address(self) -> str:
@@ -260,11 +267,13 @@ class BoundedProtocol(BoundedPipeline):
 
     def data_received(self, data: bytes) -> None:
         """Take what the client sends, unless it is the rest of what nobody wants."""
-        if not self.lingering:
+        if not self._deaf:
             super().data_received(data)
 
     def parse(self, piece: bytes) -> None:
         """Parse a piece of what came, and close on one that leads nowhere."""
+        if self._deaf:
+            return
         self._nothing += len(piece)
         super().parse(piece)
         if self._nothing > MOST_HEAD:
@@ -324,7 +333,7 @@ class BoundedProtocol(BoundedPipeline):
     def linger(self) -> None:
         """End our half, and take no notice of what comes: closed at once, the client might lose the answer."""
         self._connections.count(Reason.UNWANTED_BODY)
-        self.lingering = True
+        self.lingering = self._deaf = True
         self._owe()
         self.unparsed = b""
         self.flow.resume_reading()
@@ -351,10 +360,27 @@ class BoundedProtocol(BoundedPipeline):
         """Close on a head, or on what is between the pieces of a body, that has no end."""
         if self.transport.is_closing():
             return
-        if not self._cycles:
-            self.transport.write(_TOO_LARGE)
         self._connections.count(Reason.LONG_HEAD)
-        self.transport.close()
+        if self._cycles:
+            self._end()
+        else:
+            self.transport.write(_TOO_LARGE)
+            self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what isn't HTTP, unless another answer is due: the client would take this one for that."""
+        if not self._cycles or (len(self._cycles) == 1 and self.cycle.more_body and not self.cycle.response_started):
+            super().send_400_response(msg)
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        """Close after the answers to the requests before; at once if the last of them will never be whole."""
+        if self.cycle.more_body:
+            self.transport.close()
+        else:
+            self._deaf = True
+            self.cycle.keep_alive = False
 
     async def _answer_unframed(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer HTTP/1.0, which knows no chunks: an answer of unknown length ends with the connection."""

@@ -17,7 +17,9 @@ BACKLOG = 2048
 MOST_CONNECTIONS = 10_000
 TICKS_TO_SWEEP = 5
 GRACE = 5
-"""Seconds that open requests have to end once the server was asked to stop."""
+"""Seconds that open requests have to end once the server was asked to stop; then their connections are closed."""
+AFTER_GRACE = 1
+"""Seconds more until what is still being answered to nobody is cancelled."""
 
 
 def bind(host: str, ports: Sequence[int]) -> list[socket.socket]:
@@ -50,7 +52,7 @@ class Server:
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,  # nothing here depends on where a request came from
-                timeout_graceful_shutdown=GRACE,
+                timeout_graceful_shutdown=GRACE + AFTER_GRACE,
             ),
             Connections(MOST_CONNECTIONS) if connections is None else connections,
         )
@@ -85,6 +87,14 @@ class _Embedded(uvicorn.Server):
         if counter % TICKS_TO_SWEEP == 0:
             self._connections.sweep(asyncio.get_running_loop().time())
         return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let open requests end. A client that doesn't send the rest of one, or takes no answer, is no fault of ours."""
+        closing = asyncio.get_running_loop().call_later(GRACE, self._connections.abort_all)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            closing.cancel()
 
     def _protocol(self) -> JoiningProtocol:
         return JoiningProtocol(self.config, self.server_state, self._connections)
