@@ -49,7 +49,10 @@ class Reception:
     @classmethod
     def at(cls, settings: Settings, stop: asyncio.Event, *, slots: int) -> "Reception":
         """On every port that was asked for, beside *slots* of a worker; ConfigurationError if a port can't be had."""
-        most = settings.max_connections or connections_within(descriptors.limit(), slots)
+        limit = descriptors.limit()
+        most = connections_within(limit, slots, settings.max_connections)
+        if most < settings.max_connections:
+            log.warning("connections.fewer", asked=settings.max_connections, most=most, open_files=limit)
         return cls(
             bind(settings.host, settings.ports),
             stop,
@@ -95,7 +98,7 @@ class Reception:
         return self._app(scope, receive, send)
 
 
-def connections_within(limit: int, slots: int) -> int:
-    """How many connections leave enough of *limit* descriptors to a worker with so many *slots*."""
+def connections_within(limit: int, slots: int, asked: int = 0) -> int:
+    """How many connections, of those *asked* for, leave enough of *limit* descriptors to a worker with *slots*."""
     left = limit - OTHER_DESCRIPTORS - DESCRIPTORS_OF_A_SLOT * slots
-    return min(MOST_CONNECTIONS, max(limit // LEAST_SHARE, left))
+    return min(asked or MOST_CONNECTIONS, max(limit // LEAST_SHARE, left))

@@ -183,8 +183,8 @@ class Settings:
         number(0, 1_000_000),
         0,
         "MAX_CONNECTIONS",
-        "Connections that may be open at once; 0 for as many as the limit of open files allows beside a worker, "
-        "at most 10000.",
+        "Connections that may be open at once, as far as the limit of open files allows them beside a worker; "
+        "0 for 10000.",
     )
     max_connections_per_address: int = setting(
         Part.HTTP,

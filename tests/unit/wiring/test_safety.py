@@ -52,11 +52,21 @@ def test_names_that_are_allowed_are_the_only_ones_beside_our_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "slots", "most"),
-    [(150, 32, 30), (1024, 32, 832), (1024, 0, 960), (20_000, 32, 10_000), (4096, 1000, 819), (1_000_000, 10, 10_000)],
+    ("limit", "slots", "asked", "most"),
+    [
+        (150, 32, 0, 30),
+        (1024, 32, 0, 832),
+        (1024, 0, 0, 960),
+        (20_000, 32, 0, 10_000),
+        (4096, 1000, 0, 819),
+        (1_000_000, 10, 0, 10_000),
+        (150, 32, 5000, 30),
+        (1024, 32, 100, 100),
+        (1_000_000, 10, 50_000, 50_000),
+    ],
 )
-def test_connections_leave_descriptors_to_the_worker(limit: int, slots: int, most: int) -> None:
-    assert connections_within(limit, slots) == most
+def test_connections_leave_descriptors_to_the_worker(limit: int, slots: int, asked: int, most: int) -> None:
+    assert connections_within(limit, slots, asked) == most
 
 
 def test_shell_and_private_webhooks_work_where_only_this_machine_can_ask_for_them() -> None:
