@@ -242,6 +242,15 @@ async def test_clients_that_come_at_once_wait_for_room(ports: ApiPorts, monkeypa
             each.writer.close()
 
 
+async def test_nobody_goes_while_there_is_room(ports: ApiPorts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "NEW_SECONDS", 0.0)
+    async with bounded(create_app(ports), most=100) as place:
+        callers = await asyncio.gather(*(place.call() for _ in range(100)))
+        await callers[-1].send(HELLO)
+        assert (await callers[-1].answer()).endswith(b"OK")
+        assert place.closed() == {}
+
+
 async def test_many_that_come_at_once_are_let_in_one_after_the_other(
     ports: ApiPorts, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,7 +69,6 @@ class Acceptor:
             await self._loop.connect_accepted_socket(self._protocol, accepted)
         except OSError:
             accepted.close()
-        finally:
             self._connections.arriving -= 1
 
     def _pause(self) -> None:

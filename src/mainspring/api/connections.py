@@ -101,7 +101,8 @@ class Connections:
         yield self._closed.family()
 
     def enter(self, connection: "BoundedProtocol") -> None:
-        """Take a new connection in; if its address has too many, the oldest that waits for it goes."""
+        """Take in one that was arriving; if its address has too many, the oldest that waits for it goes."""
+        self.arriving -= 1
         self.owing[connection] = None
         connection.queue = self.owing
         if self._most_per_address:
