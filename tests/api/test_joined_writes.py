@@ -1,8 +1,13 @@
 """What the server writes piece by piece leaves in one."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import uvloop
 
 from mainspring.api.joined_writes import MOST_HELD, JoinedWrites
 
@@ -23,6 +28,9 @@ class Wire(asyncio.Transport):
 
     def abort(self) -> None:
         self.end = "aborted"
+
+    def is_closing(self) -> bool:
+        return self.end is not None
 
 
 @asynccontextmanager
@@ -77,3 +85,26 @@ async def test_an_abort_sends_nothing_more() -> None:
         transport.write(b"last words")
         transport.abort()
     assert (wire.sent, wire.end) == ([], "aborted")
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def test_nothing_is_done_for_a_client_that_left(run: Callable[..., None]) -> None:
+    faults: list[dict[str, Any]] = []
+
+    async def leave() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, fault: faults.append(fault))
+        transport, _ = await loop.create_connection(asyncio.Protocol, *listening.getsockname())
+        joined = JoinedWrites(transport, loop)
+        joined.pause_reading()
+        transport.abort()
+        await asyncio.sleep(0.01)
+        joined.write(b"what waits for the end of the turn")
+        await asyncio.sleep(0.01)
+        joined.resume_reading()
+        joined.pause_reading()
+        joined.write_eof()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        run(leave())
+    assert faults == []

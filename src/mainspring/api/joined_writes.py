@@ -25,7 +25,10 @@ class JoiningProtocol(BoundedProtocol):
 
 
 class JoinedWrites(asyncio.Transport):
-    """Keeps what is written for the next write or the end of the loop's turn; all else is the other transport's."""
+    """Keeps what is written for the next write or the end of the loop's turn; all else is the other transport's.
+
+    A client may leave within the turn, and one event loop raises where the other does nothing: then we do nothing.
+    """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
@@ -46,7 +49,8 @@ class JoinedWrites(asyncio.Transport):
     def write_eof(self) -> None:
         """Send what is held, then say that nothing more comes."""
         self._flush()
-        self._transport.write_eof()
+        if not self.is_closing():
+            self._transport.write_eof()
 
     def get_write_buffer_size(self) -> int:
         """How many bytes the client hasn't taken yet."""
@@ -73,11 +77,13 @@ class JoinedWrites(asyncio.Transport):
 
     def pause_reading(self) -> None:
         """Leave what the client sends with the kernel."""
-        self._transport.pause_reading()
+        if not self.is_closing():
+            self._transport.pause_reading()
 
     def resume_reading(self) -> None:
         """Hear the client again."""
-        self._transport.resume_reading()
+        if not self.is_closing():
+            self._transport.resume_reading()
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         """Hand what the client sends to another."""
@@ -89,4 +95,5 @@ class JoinedWrites(asyncio.Transport):
         data = self._held[0] if len(self._held) == 1 else b"".join(self._held)
         self._held.clear()
         self._length = 0
-        self._transport.write(data)
+        if not self.is_closing():
+            self._transport.write(data)

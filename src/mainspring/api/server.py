@@ -89,7 +89,7 @@ class _Embedded(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let open requests end. A client that doesn't send the rest of one, or takes no answer, is no fault of ours."""
+        """Let open requests end; that of a client which sends no more of it, or takes no answer, by losing it."""
         closing = asyncio.get_running_loop().call_later(GRACE, self._connections.abort_all)
         try:
             await super().shutdown(sockets)
