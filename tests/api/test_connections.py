@@ -222,6 +222,24 @@ async def test_a_client_with_a_key_outlasts_those_without(
         assert (await known.answer()).startswith(b"HTTP/1.1 200 ")
 
 
+async def test_a_client_with_a_key_may_take_its_time_with_a_body(
+    ports: ApiPorts, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, _ = await stored_key(store, "ann")
+    monkeypatch.setattr(connections, "HEAD_SECONDS", LONG)
+    job = b'{"handler":"demo","allow_unknown_handler":true}'
+    async with bounded(create_app(ports), most=10) as place:
+        headers = f"Authorization: Bearer {text}\r\nExpect: 100-continue\r\nContent-Length: {len(job)}"
+        known = await place.call(POST.format(JOBS, "localhost", headers).encode())
+        assert b" 100 " in await known.head()
+        await known.send(job[:5])
+        for _ in range(50):
+            await place.call()
+        await place.healthy()
+        await known.send(job[5:])
+        assert (await known.answer()).startswith(b"HTTP/1.1 201 ")
+
+
 async def test_one_address_has_no_more_than_its_share(ports: ApiPorts) -> None:
     async with bounded(create_app(ports), most_per_address=3) as place:
         held = [await place.call() for _ in range(10)]

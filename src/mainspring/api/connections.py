@@ -154,7 +154,8 @@ class Connections:
         if now - self._reminded_at.get(reason, -REMIND_SECONDS) >= REMIND_SECONDS:
             self._reminded_at[reason] = now
             log.warning("connections.full", reason=reason.value, open=self.open, most=self.most)
-        nobodys = next(iter(self.owing), None)
+        while (nobodys := next(iter(self.owing), None)) is not None and nobodys.known:
+            self.move(nobodys, self.owing_known)  # its key was checked while the rest of its request was awaited
         if nobodys is None and self.arriving:
             return False  # a flood of new ones mustn't cost those with a key theirs
         oldest = nobodys or next(iter(self.owing_known), None)
