@@ -18,7 +18,7 @@ RUNS = 100_000
 RUN = "'01a1e221-d285-7dd0-870e-7f814355130e'::uuid"
 AN_HOUR_AGO = "now() - interval '1 hour'"
 CALLS = {
-    ("sessions", "beat"): (Purpose.WATCH, "1, 1, now(), false"),
+    ("sessions", "beat"): (Purpose.WATCH, "1, 1, now(), false, NULL"),
     ("sessions", "bury"): (Purpose.READ, "10"),
     ("sessions", "live"): (Purpose.READ, "'worker'"),
     ("sessions", "ended_with_runs"): (Purpose.READ, "10"),
