@@ -49,7 +49,7 @@ class Planner:
         self._poll = poll
         self._latest = max(LATENESS, 2 * poll)
         self._looked_at: dict[int, float] = {}
-        """When each shard was looked at last, by the monotonic clock, with all that was due then decided."""
+        """When each shard was looked at last with all that was due then decided, or first, by the monotonic clock."""
         self._incidents = incidents
 
     async def step(self) -> timedelta:
@@ -62,6 +62,9 @@ class Planner:
         # The store said its *now* before this, so that nothing counted from here comes early.
         read_at = self._clock.monotonic()
         advances = [self._planned(each, due.now, self._lateness(each.shard, read_at)) for each in due.jobs]
+        for shard in mine:
+            # Whatever the first look leaves over: what comes after it isn't missed.
+            self._looked_at.setdefault(shard, asked_at)
         decided = await self._fire(due.jobs, advances) if advances else True
         if decided and due.next_in != _NOW:
             self._looked_at.update(dict.fromkeys(mine, asked_at))

@@ -252,6 +252,27 @@ async def test_what_lost_against_an_edit_or_met_a_store_that_was_away_is_not_mis
     assert await fired(planner, timetable, 10.7, strict(10.4)) == [True]
 
 
+async def test_what_comes_after_a_first_look_that_left_something_over_is_not_missed(
+    planner: Planner, timetable: FakeTimetable
+) -> None:
+    timetable.refused = [JobId(UUID(int=1))]
+    for at in (10, 11):
+        timetable.clock.elapsed = seconds(at)
+        timetable.script.append(([strict(at)], timedelta(0)))
+        await planner.step()
+    assert await fired(planner, timetable, 11.5, strict(11.4, 2), strict(9.9, 3)) == [True, False]
+
+
+async def test_what_comes_after_a_first_look_that_met_a_store_that_was_away_is_not_missed(
+    planner: Planner, timetable: FakeTimetable
+) -> None:
+    timetable.away = True
+    with pytest.raises(StoreError):
+        await fired(planner, timetable, 10, strict(10))
+    timetable.away = False
+    assert await fired(planner, timetable, 10.5, strict(10.4), strict(9.9, 2)) == [True, False]
+
+
 async def test_a_shard_that_was_taken_over_has_not_been_watched(
     timetable: FakeTimetable, signals: FakeSignals, clock: FakeClock
 ) -> None:

@@ -34,10 +34,12 @@ class _Scheduler:
 
     look: _Look | None = None
     watched: dict[int, float] = field(default_factory=dict)
-    """When it had heard of each shard last, with nothing left to decide."""
+    """When it had heard of each shard last with nothing left to decide, or first."""
 
     def looks(self, look: _Look) -> None:
         last = self.look
+        if last is not None:
+            self.watched = dict.fromkeys(last.shards, last.heard) | self.watched
         if last is not None and last.decided and last.due.next_in != timedelta(0):
             self.watched.update(dict.fromkeys(last.shards, last.heard))
         self.look = look
