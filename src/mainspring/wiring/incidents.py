@@ -23,13 +23,18 @@ INTERVAL = timedelta(seconds=10)
 LONGEST_ERROR = 200
 _LONGEST_READ = 1000
 
-_URL = re.compile(r"(\b[a-zA-Z][\w+.-]*://)(?:[^\s/@]*@)?([^\s?#\"'<>]*)([?#][^\s\"'<>]*)?")
+_URL = re.compile(
+    r"(\b[a-zA-Z][\w+.-]*://)"
+    # People write passwords as they are: with @, and with a slash, where what follows the colon is no port.
+    r"(?:[^\s/]*@|[^\s/:\[]*:(?!\d*(?:[/?#\s]|$))[^\s\"'<>]*@)?"
+    r"([^\s?#\"'<>]*)([?#][^\s\"'<>]*)?"
+)
 _NAMES_OF_KEYS = (
     r"pass(?:word|wd|phrase)?|pwd|secret|token|credential|authorization|signature|(?:api|access|private)[_-]?key"
 )
 _ASSIGNED = re.compile(
     rf"((?<![A-Za-z])[\w-]{{0,40}}(?:{_NAMES_OF_KEYS})[\w-]{{0,40}}[\"']?\s*[=:]\s*)"
-    r"(?:(?:bearer|basic)\s+)?(\"[^\"]*\"?|'[^']*'?|[^\s,;&]+)",
+    r"(?:(?:bearer|basic)\s+)?(?:[bru]{0,2}(?:\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?)|[^\s,;&]+)",
     re.IGNORECASE,
 )
 _BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE)

@@ -131,6 +131,11 @@ async def test_what_was_left_out_is_told_when_the_interval_ends_though_nothing_m
     [
         ("can't reach postgresql://me:hunter2@db/x", "can't reach postgresql://db/x"),
         ("can't reach redis://:hunter2@cache:6379/0: refused", "can't reach redis://cache:6379/0: refused"),
+        ("can't reach postgresql://me:hunter2@hunter2@db/x", "can't reach postgresql://db/x"),
+        ("can't reach postgresql://me:hunter2/hunter2@db/x", "can't reach postgresql://db/x"),
+        ("can't reach amqp://:hunter2/hunter2@mq", "can't reach amqp://mq"),
+        ("GET https://a.example:8080/@b/c@d", "GET https://a.example:8080/@b/c@d"),
+        ("GET http://[::1]:8080/@b: refused", "GET http://[::1]:8080/@b: refused"),
         ("GET https://a.example/b?key=hunter2&x=1 said 403", "GET https://a.example/b?*** said 403"),
         ("GET https://a.example/b#access_token=hunter2", "GET https://a.example/b#***"),
         ("Authorization: Bearer hunter2hunter2", "Authorization: ***"),
@@ -138,6 +143,8 @@ async def test_what_was_left_out_is_told_when_the_interval_ends_though_nothing_m
         ("password=hunter2, user=me", "password=***, user=me"),
         ("""{"api_key": "hunter2 and more", "n": 1}""", """{"api_key": ***, "n": 1}"""),
         ("{'AWS_SECRET_ACCESS_KEY': 'hunter2'}", "{'AWS_SECRET_ACCESS_KEY': ***}"),
+        ("Login(user='me', password=b'hunter2 hunter2', n=1)", "Login(user='me', password=***, n=1)"),
+        (r"""{"password": "hunter2\" hunter2", "n": 1}""", """{"password": ***, "n": 1}"""),
         ("KeyError: 'token'", "KeyError: 'token'"),
         (
             "exit code 1: \x1b[31mred\x1b[0m",
