@@ -120,12 +120,12 @@ def _skipped_before(moment: datetime, job: Job, moments: Moments, reason: SkipRe
 
 
 def _was_put_off(job: Job, now: datetime, lateness: timedelta) -> bool:
-    """Whether the job's moments waited for its active run all the time, and the scheduler looks again as it meant to.
+    """Whether the job's moments waited for its active run all the time, and a scheduler looks again as one meant to.
 
-    Nothing was missed then, however long that run took.
+    Nothing was missed then, however long that run took; and what is late is that look alone.
     """
     waits = job.terms.overlap in {Overlap.WAIT, Overlap.REPLACE} and job.active_run is not None
-    return waits and job.wake_at is not None and now - job.wake_at <= lateness
+    return waits and job.wake_at is not None and now - job.wake_at <= max(job.terms.misfire.grace, lateness)
 
 
 def _first_to_run(job: Job, moments: Moments, newest: datetime, now: datetime, lateness: timedelta) -> datetime | None:

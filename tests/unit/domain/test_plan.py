@@ -258,6 +258,14 @@ def test_what_waits_goes_on_waiting_while_the_active_run_lasts(overlap: Overlap)
     assert advance.look_again is not None
 
 
+@pytest.mark.parametrize("overlap", [Overlap.WAIT, Overlap.REPLACE])
+def test_grace_covers_what_waited_for_as_long_as_no_scheduler_looked(overlap: Overlap) -> None:
+    patient = terms(grace=5, policy=CatchUp.NONE, overlap=overlap)
+    advance = lately(patient, 38, 0, wake_at=35, active=State.SUCCEEDED)
+    assert (moments_of(advance), advance.skips) == ([at(30)], (skip(10, 20, 2, SkipReason.OVERLAP),))
+    assert lately(patient, 46, 0, wake_at=35, active=State.SUCCEEDED).skips == (skip(10, 40, 4),)
+
+
 def test_what_waited_while_no_scheduler_looked_is_missed_like_anything_else() -> None:
     strict = terms(grace=0, policy=CatchUp.NONE, overlap=Overlap.WAIT)
     assert lately(strict, 38, 2, wake_at=35, active=State.SUCCEEDED).skips == (skip(10, 30, 3),)

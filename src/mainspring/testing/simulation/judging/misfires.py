@@ -85,9 +85,9 @@ def _faults(due: DueJob, advance: Advance, scheduler: _Scheduler) -> Iterator[st
         late = now - skip.last
         if skip.reason is SkipReason.MISFIRE and late <= max(grace, min(watched, _EXCUSED)):
             yield f"has missed {skip.last.time()}, {late} late, although its scheduler had looked {watched} before"
-        if skip.reason is SkipReason.MISFIRE and put_off and asked_for <= min(watched, _EXCUSED):
+        if skip.reason is SkipReason.MISFIRE and put_off and asked_for <= max(grace, min(watched, _EXCUSED)):
             yield f"has missed {skip.last.time()}, which waited for its active run"
-    if put_off and asked_for <= _EXCUSED:
+    if put_off and asked_for <= max(grace, _EXCUSED):
         return
     newest = max(islice(Moments.of(job, job.next_fire_at).up_to(now), _MANY))
     allowed = {CatchUp.LATEST: {newest}, CatchUp.NONE: set()}.get(job.terms.misfire.policy)
