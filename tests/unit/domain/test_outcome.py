@@ -171,6 +171,11 @@ def test_a_suspect_is_charged_for_each_loss_and_the_third_is_the_last() -> None:
     assert (last.state, last.losses, last.reason) == (State.DEAD, 3, "lost too often")
 
 
+def test_a_suspect_whose_loss_nobody_can_explain_stays_one_and_is_charged_nothing() -> None:
+    verdict = judged(attempt(losses=1, suspect=True), Lost(shared=UNKNOWN))
+    assert (verdict.state, verdict.losses, verdict.suspect, verdict.reason) == (State.WAITING, 1, True, WAITS)
+
+
 def test_a_loss_alone_between_shared_ones_leaves_them_in_a_row() -> None:
     assert [verdict.suspect for verdict in lost_in_a_row(EXPIRED, None, EXPIRED)] == [False, False, True]
 
