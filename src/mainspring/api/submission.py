@@ -24,7 +24,7 @@ from mainspring.api.requests import InvalidFields
 from mainspring.domain.ids import DEFAULT_LANE, DEFAULT_OWNER, RANDOM_BITS, JobId, Lane
 from mainspring.domain.job import NewJob
 from mainspring.domain.run import Key, NewRun
-from mainspring.errors import Invalid, KeyConflict
+from mainspring.errors import HandlerOff, Invalid, KeyConflict
 from mainspring.ports.audit import Entry
 from mainspring.ports.blobs import Blobs
 from mainspring.ports.time import Clock, Random
@@ -267,8 +267,14 @@ class Submissions:
         return [each or next(found) for each in known]
 
     async def _lane(self, submission: Submission) -> Lane:
-        request = submission.pattern.request
-        return self._lanes.at_hand(request) or await self._lanes.of(request)
+        request, key = submission.pattern.request, submission.key
+        try:
+            return self._lanes.at_hand(request) or await self._lanes.of(request)
+        except HandlerOff:
+            # A repeated request adds nothing and must get its answer, whatever workers may run by now.
+            if key is None or not await self._views.keys_taken(submission.owner, [key]):
+                raise
+            return Lane(request.lane or DEFAULT_LANE)
 
     def _composed(self, submission: Submission, lane: Lane) -> Item:
         key = None if submission.key is None else Key(text=submission.key, body=submission.digest)

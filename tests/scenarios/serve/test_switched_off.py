@@ -52,7 +52,7 @@ async def test_a_command_that_no_worker_may_run_is_refused_until_one_may(place: 
 
 async def test_a_command_that_was_accepted_before_waits_for_a_worker_that_may_run_it(place: Place) -> None:
     async with mainspring(place, "api", "--port", "0") as api:
-        status, job = await submitted(api)
+        status, job = await submitted(api, key="k")
         assert status == 201, "without workers nobody knows what they will run"
         async with mainspring(place, "worker", "--worker-name", "unable"):
             run = await until(place, job["id"], State.WAITING)
@@ -61,5 +61,8 @@ async def test_a_command_that_was_accepted_before_waits_for_a_worker_that_may_ru
             assert run.wake_at is not None
             async with stored(place) as store:
                 assert run.wake_at - await store.views.now() < timedelta(seconds=5)
+            assert (await submitted(api, key="other"))[0] == 422
+            status, again = await submitted(api, key="k")
+            assert (status, again.get("id")) == (200, job["id"]), "what is repeated gets its answer"
         async with mainspring(place, "worker", "--worker-name", "able", "--allow-shell"):
             assert (await until(place, job["id"], State.SUCCEEDED)).worker == "able"
