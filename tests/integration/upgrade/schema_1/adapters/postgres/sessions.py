@@ -1,6 +1,6 @@
 """The Sessions port on PostgreSQL."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mainspring.adapters.postgres.engine import Engine, Purpose
 from mainspring.adapters.postgres.rows import Row, attempt_from
@@ -46,7 +46,7 @@ class PostgresSessions:
             cancelling=frozenset(run for run, _, cancelling in runs if cancelling),
         )
 
-    async def close(self, by: SessionId) -> None:
+    async def close(self, by: SessionId, *, rescued: int = 0) -> None:  # noqa: ARG002 - nobody asked then
         """End the session at once."""
         await self._engine.execute(_SQL["close"], by, purpose=Purpose.READ)
 
@@ -55,11 +55,11 @@ class PostgresSessions:
         rows = await self._engine.fetch(_SQL["live"], role, purpose=Purpose.READ)
         return [_member_from(row) for row in rows]
 
-    async def bury(self, limit: int) -> Sequence[SessionId]:
+    async def bury(self, limit: int) -> Mapping[SessionId, int]:
         """End sessions whose time is up; return ended ones that may still hold runs."""
         await self._engine.execute(_SQL["bury"], limit, purpose=Purpose.READ)
         rows = await self._engine.fetch(_SQL["ended_with_runs"], limit, purpose=Purpose.READ)
-        return [SessionId(number) for (number,) in rows]
+        return {SessionId(number): 0 for (number,) in rows}
 
     async def held(self, session: SessionId, limit: int) -> Sequence[Attempt]:
         """Runs that the session holds."""

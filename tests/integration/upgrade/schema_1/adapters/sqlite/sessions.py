@@ -1,7 +1,7 @@
 """The Sessions port on SQLite."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from mainspring.adapters.sqlite.engine import Engine, Transaction
@@ -28,7 +28,7 @@ class SqliteSessions:
         """Extend the session and say what it holds."""
         return await self._engine.write(partial(_beat, by=by, news=news))
 
-    async def close(self, by: SessionId) -> None:
+    async def close(self, by: SessionId, *, rescued: int = 0) -> None:  # noqa: ARG002 - nobody asked then
         """End the session at once."""
         await self._engine.write(lambda transaction: transaction.execute(_SQL["close"], by, transaction.now))
 
@@ -36,9 +36,9 @@ class SqliteSessions:
         """Sessions whose time isn't up, by name."""
         return await self._engine.read(partial(_live, role=role))
 
-    async def bury(self, limit: int) -> Sequence[SessionId]:
+    async def bury(self, limit: int) -> Mapping[SessionId, int]:
         """End sessions whose time is up; return ended ones that may still hold runs."""
-        return await self._engine.write(partial(_bury, limit=limit))
+        return dict.fromkeys(await self._engine.write(partial(_bury, limit=limit)), 0)
 
     async def held(self, session: SessionId, limit: int) -> Sequence[Attempt]:
         """Runs that the session holds."""
