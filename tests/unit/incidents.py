@@ -24,6 +24,10 @@ class NotedIncidents:
         """As `Incidents.refused`."""
         self.noted.append(("refused", verdict.run_id, reason))
 
+    def clamped(self, attempt: Attempt, verdict: Verdict) -> None:
+        """As `Incidents.clamped`."""
+        self.noted.append(("clamped", attempt.run_id, verdict.delay))
+
     def skipped(self, job: Job, skip: Skip) -> None:
         """As `Incidents.skipped`."""
         self.noted.append(("skipped", job.id, skip.reason))

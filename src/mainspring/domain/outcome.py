@@ -16,7 +16,7 @@ from typing import assert_never
 
 from mainspring.domain.hot import hot
 from mainspring.domain.ids import BlobId, Fence, RunId, SessionId
-from mainspring.domain.retry import MAX_LOSSES
+from mainspring.domain.retry import LONGEST_DELAY, MAX_LOSSES
 from mainspring.domain.run import Attempt, State
 from mainspring.domain.suspects import SUSPECTED_AT, UNKNOWN, WAITS
 
@@ -229,7 +229,7 @@ def _again(
         fence=attempt.fence,
         session=session,
         state=State.WAITING,
-        delay=max(delay, timedelta(0)),
+        delay=min(max(delay, timedelta(0)), LONGEST_DELAY),
         attempt=attempt.attempt if attempts is None else attempts,
         failures=attempt.failures if failures is None else failures,
         losses=losses,

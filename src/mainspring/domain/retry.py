@@ -10,6 +10,9 @@ MAX_RETRIES = 1000
 MAX_LOSSES = 3
 """The third loss in a row that is charged ends a run: a payload that kills every worker must not do so for ever."""
 
+LONGEST_DELAY = timedelta(days=3650)
+"""Ten years: nobody who asks for a longer wait means it, and every store and every reader can tell this one's end."""
+
 _ENOUGH_DOUBLINGS = 64
 
 
@@ -37,7 +40,7 @@ class RetryPolicy:
 
     def delay_after(self, failures: int, uniform: float = 0.0) -> timedelta:
         """The wait after the *failures*-th failed attempt; *uniform* in [0, 1) draws the jitter."""
-        delay = self._backoff(failures)
+        delay = min(self._backoff(failures), LONGEST_DELAY)
         return delay + delay * self.jitter * uniform
 
     def _backoff(self, failures: int) -> timedelta:
@@ -47,7 +50,7 @@ class RetryPolicy:
             case Backoff.EXPONENTIAL:
                 doublings = min(failures - 1, _ENOUGH_DOUBLINGS)
                 seconds = self.initial.total_seconds() * 2**doublings
-                return timedelta(seconds=min(seconds, self.maximum.total_seconds()))
+                return timedelta(seconds=min(seconds, min(self.maximum, LONGEST_DELAY).total_seconds()))
             case _:
                 assert_never(self.kind)
 

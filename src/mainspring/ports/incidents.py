@@ -23,6 +23,10 @@ class Incidents(Protocol):
         """The store doesn't take this outcome, though it takes others: it is kept, and offered again."""
         ...
 
+    def clamped(self, attempt: Attempt, verdict: Verdict) -> None:
+        """The handler asked for a longer wait than there can be: *verdict* has the longest."""
+        ...
+
     def skipped(self, job: Job, skip: Skip) -> None:
         """Fire times of *job* passed without an execution."""
         ...
@@ -43,6 +47,9 @@ class Untold:
 
     def refused(self, verdict: Verdict, reason: str) -> None:
         """As `Incidents.refused`."""
+
+    def clamped(self, attempt: Attempt, verdict: Verdict) -> None:
+        """As `Incidents.clamped`."""
 
     def skipped(self, job: Job, skip: Skip) -> None:
         """As `Incidents.skipped`."""

@@ -73,6 +73,11 @@ class LoggedIncidents:
         if self._has_room("settle.refused"):
             log.error("settle.refused", **_named(verdict), error=presentable(reason))
 
+    def clamped(self, attempt: Attempt, verdict: Verdict) -> None:
+        """As `Incidents.clamped`."""
+        if self._has_room("wait.clamped"):
+            log.warning("wait.clamped", **_about(attempt), days=verdict.delay.days)
+
     def skipped(self, job: Job, skip: Skip) -> None:
         """As `Incidents.skipped`."""
         event = "schedule.misfired" if skip.reason is SkipReason.MISFIRE else "schedule.skipped"

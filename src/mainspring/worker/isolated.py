@@ -11,6 +11,7 @@ from uuid import UUID
 
 from mainspring.domain.ids import Fence, JobId, RunId, SessionId
 from mainspring.domain.outcome import Failed, Outcome, Snoozed, Succeeded
+from mainspring.domain.retry import LONGEST_DELAY
 from mainspring.domain.run import Attempt
 from mainspring.domain.task import Task
 from mainspring.ports.output import Printed
@@ -91,12 +92,12 @@ def printed_from(answer: dict[str, Any], attempt: Attempt) -> Printed | None:
 
 def _failure_answer(failure: Failed | Snoozed) -> dict[str, Any]:
     if isinstance(failure, Snoozed):
-        return {"snooze": failure.delay.total_seconds()}
+        return {"snooze": min(failure.delay, LONGEST_DELAY).total_seconds()}
     after = failure.retry_after
     return {
         "error": failure.error,
         "permanent": failure.permanent,
-        "retry_after": None if after is None else after.total_seconds(),
+        "retry_after": None if after is None else min(after, LONGEST_DELAY).total_seconds(),
     }
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from mainspring.domain.ids import Lane
 from mainspring.domain.outcome import Failed, Outcome, Succeeded, Verdict, judge
+from mainspring.domain.retry import LONGEST_DELAY
 from mainspring.domain.run import Attempt, State
 from mainspring.ports.journal import Finished
 from mainspring.ports.output import Printed
@@ -58,6 +59,8 @@ class Settler:
             self._incidents.failed(attempt, verdict)
         if verdict.state is State.WAITING and verdict.delay <= SOON:
             self._again[verdict.run_id.int] = attempt.task.lane
+        if verdict.delay == LONGEST_DELAY:
+            self._incidents.clamped(attempt, verdict)
         if printed is not None:
             self._outputs.append(printed)
         self._soon()

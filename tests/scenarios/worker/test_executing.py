@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.domain.ids import BlobId
-from mainspring.domain.retry import RetryPolicy
+from mainspring.domain.retry import LONGEST_DELAY, RetryPolicy
 from mainspring.domain.run import State
 from mainspring.errors import StoreFull, StoreUnavailable
 from mainspring.ports.journal import Began, Finished
@@ -49,6 +49,14 @@ async def test_a_sync_handler_runs_through_the_threads() -> None:
         return payload + 1
 
     assert (await outcome_of(work, payload=b"41")).result == b"42"
+
+
+def asks_for_an_endless_snooze() -> None:
+    raise Snooze(timedelta.max)
+
+
+def asks_for_an_endless_retry() -> None:
+    raise RetryAfter(timedelta.max)
 
 
 def isolated_work(payload: int, context: Context) -> list[int]:
@@ -114,6 +122,14 @@ async def test_snoozing_charges_nothing() -> None:
 
     verdict = await outcome_of(work)
     assert (verdict.state, verdict.failures, verdict.delay) == (State.WAITING, 0, timedelta(minutes=2))
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize("handler", [asks_for_an_endless_snooze, asks_for_an_endless_retry])
+@leaping
+async def test_an_endless_wait_is_cut_to_the_longest(handler: Callable[[], None], isolate: bool) -> None:
+    verdict = await outcome_of(handler, isolate=isolate)
+    assert (verdict.state, verdict.delay) == (State.WAITING, LONGEST_DELAY)
 
 
 @leaping

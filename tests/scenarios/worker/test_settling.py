@@ -4,11 +4,12 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
+from mainspring.domain.retry import LONGEST_DELAY
 from mainspring.domain.run import State
 from mainspring.errors import StoreFull, StoreUnavailable
 from mainspring.ports.journal import Finished
 from mainspring.worker.context import Context
-from mainspring.worker.flow import Abandon
+from mainspring.worker.flow import Abandon, Snooze
 from tests.unit.worker.harness import Bench
 from tests.unit.worker.leaps import leaping
 
@@ -118,6 +119,20 @@ async def test_every_failed_attempt_is_told_with_what_follows_and_nothing_else_i
     async with bench.working():
         await bench.store.until(lambda: len(bench.store.verdicts) == 3)
     assert bench.incidents.noted == [("failed", failing, State.WAITING), ("failed", abandoned, State.DEAD)]
+
+
+@leaping
+async def test_a_wait_that_was_cut_is_told() -> None:
+    bench = Bench()
+
+    @bench.registry.handler("snooze")
+    async def snooze() -> None:
+        raise Snooze(timedelta.max)
+
+    snoozed = bench.store.submit("snooze")
+    async with bench.working():
+        await bench.store.until(lambda: len(bench.store.verdicts) == 1)
+    assert bench.incidents.noted == [("clamped", snoozed, LONGEST_DELAY)]
 
 
 @leaping

@@ -19,7 +19,7 @@ from mainspring.domain.outcome import (
     fingerprint,
     judge,
 )
-from mainspring.domain.retry import RetryPolicy
+from mainspring.domain.retry import LONGEST_DELAY, RetryPolicy
 from mainspring.domain.run import Attempt, State
 from mainspring.domain.suspects import EXPIRED, RESTARTED, UNKNOWN, WAITS
 from mainspring.domain.task import Task
@@ -75,6 +75,14 @@ def test_a_failure_waits_as_long_as_its_handler_asked_for() -> None:
 
 def test_nobody_waits_for_a_negative_time() -> None:
     assert judged(attempt(), Snoozed(delay=timedelta(seconds=-1))).delay == timedelta(0)
+
+
+@pytest.mark.parametrize("delay", [timedelta(days=365 * 9000), timedelta.max])
+def test_nobody_waits_longer_than_ten_years(delay: timedelta) -> None:
+    patient = Task(handler="report", retry=RetryPolicy(initial=delay, maximum=delay, jitter=1.0))
+    for outcome in (Snoozed(delay=delay), HandedBack(delay=delay), Failed(error="boom", retry_after=delay)):
+        assert judged(attempt(), outcome).delay == LONGEST_DELAY
+    assert judged(attempt(task=patient), Failed(error="boom"), uniform=1.0).delay == LONGEST_DELAY
 
 
 def test_chance_draws_the_jitter() -> None:

@@ -82,6 +82,16 @@ async def test_a_lost_attempt_is_no_failure(incidents: LoggedIncidents, lines: L
     assert line["next_try"] == START.isoformat()
 
 
+async def test_a_wait_that_was_cut_says_to_what(incidents: LoggedIncidents, lines: Lines) -> None:
+    attempt = tried(3)
+    incidents.clamped(attempt, told(incidents, attempt, Failed(error="x", retry_after=timedelta.max)))
+    assert [(line["event"], line["log_level"]) for line in lines] == [
+        ("attempt.failed", "warning"),
+        ("wait.clamped", "warning"),
+    ]
+    assert (lines[1]["execution"], lines[1]["days"]) == (str(attempt.run_id), 3650)
+
+
 async def test_outcomes_that_change_nothing_are_named(incidents: LoggedIncidents, lines: Lines) -> None:
     verdict = judge(tried(0), Failed(error="x"), now=START, uniform=0.0)
     incidents.stale(verdict)
