@@ -8,10 +8,13 @@ import pytest
 
 from mainspring.adapters.sqlite.store import SqliteStore
 from mainspring.api.app import create_app, create_probes
+from mainspring.api.cluster_metrics import cluster_metrics
 from mainspring.api.ports import ApiPorts
+from mainspring.domain.ids import Lane
 from mainspring.domain.outcome import Failed, Succeeded
+from mainspring.domain.run import Origin
 from mainspring.errors import StoreUnavailable
-from mainspring.ports.views import WAIT_BUCKETS
+from mainspring.ports.views import MOST_WAITED, WAIT_BUCKETS, Figures, Tally
 from tests.api.calling import JOBS, Api, calling, claimed, executed
 
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-z_]+="(?:[^"\\]|\\.)*",?)*\})? (-?[0-9.e+-]+)')
@@ -90,6 +93,14 @@ async def test_the_sum_of_waits_lies_between_what_the_buckets_allow(api: Api, st
     least, most = map(sum, zip(*((count * low, count * high) for count, low, high in bounded if count), strict=True))
     assert waited > 0
     assert least <= waited <= most
+
+
+def test_many_groups_that_have_waited_as_long_as_can_be_are_summed_up() -> None:
+    tally = Tally(owner="o", lane=Lane("default"), origin=Origin.IMMEDIATE, waited=MOST_WAITED)
+    figures = Figures(tallies=[tally] * 12, dead_letters=0)
+    waits = next(each for each in cluster_metrics(figures, [], []) if each.name == "job_queue_wait_seconds")
+    (waited,) = (sample.value for sample in waits.samples if sample.suffix == "_sum")
+    assert waited == pytest.approx(12 * MOST_WAITED.total_seconds())
 
 
 async def test_requests_are_counted_under_the_path_of_their_route(api: Api) -> None:

@@ -15,6 +15,7 @@ from mainspring.testing.contracts import (
     AuditContract,
     BlobsContract,
     ChangesContract,
+    Extremes,
     KeysContract,
     LocksContract,
     OutputContract,
@@ -26,6 +27,7 @@ from mainspring.testing.contracts import (
     ViewsContract,
     WorkContract,
 )
+from tests.conformance.extremes import CassandraExtremes
 
 
 def a_store(driver: Driver) -> CassandraStore:
@@ -44,6 +46,10 @@ class OnCassandra:
     @pytest.fixture
     async def store(self, emptied_cassandra: Driver) -> Store:
         return a_store(emptied_cassandra)
+
+    @pytest.fixture
+    def extremes(self, store: CassandraStore) -> Extremes:
+        return CassandraExtremes(store)
 
     @pytest.fixture
     async def second_store(self, emptied_cassandra: Driver, store: Store) -> Store:

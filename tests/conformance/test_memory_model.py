@@ -1,13 +1,16 @@
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from mainspring.domain.ids import RunId
 from mainspring.ports.journal import Journal, Note
 from mainspring.testing.clock import ManualClock, ManualTime, Time
 from mainspring.testing.contracts import (
     AuditContract,
     BlobsContract,
     ChangesContract,
+    Extremes,
     JournalContract,
     KeysContract,
     LocksContract,
@@ -20,7 +23,24 @@ from mainspring.testing.contracts import (
     ViewsContract,
     WorkContract,
 )
+from mainspring.testing.contracts.base import a_worker, added, claimed_one
+from mainspring.testing.contracts.figures import the_tally
+from mainspring.testing.factories import Factory
 from mainspring.testing.model import MemoryJournal, MemoryStore
+
+
+class ModelExtremes:
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    async def fill_up(self) -> None:
+        await self._store.upkeep.fold(1000)
+        totals = self._store.tables.totals
+        totals.update(dict.fromkeys(totals, 2**63 - 1))
+
+    async def put_off(self, run_id: RunId) -> None:
+        tables = self._store.tables
+        tables.change(tables.runs[run_id], wake_at=datetime.max.replace(tzinfo=UTC))
 
 
 class OnTheModel:
@@ -35,6 +55,10 @@ class OnTheModel:
     @pytest.fixture
     async def store(self, clock: ManualClock) -> Store:
         return MemoryStore(clock)
+
+    @pytest.fixture
+    def extremes(self, store: MemoryStore) -> Extremes:
+        return ModelExtremes(store)
 
     @pytest.fixture
     async def second_store(self, clock: ManualClock, store: MemoryStore) -> Store:
@@ -82,7 +106,11 @@ class TestUpkeep(OnTheModel, UpkeepContract):
 
 
 class TestViews(OnTheModel, ViewsContract):
-    pass
+    async def test_a_start_counts_as_a_week_late_at_most(self, store: Store, make: Factory, time: Time) -> None:
+        await added(store, make.run())
+        await time.pass_(timedelta(days=30))
+        await claimed_one(store, await a_worker(store))
+        assert (await the_tally(store)).waited == timedelta(weeks=1)
 
 
 class TestWork(OnTheModel, WorkContract):

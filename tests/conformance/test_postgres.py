@@ -10,11 +10,13 @@ from mainspring.adapters.postgres.store import PostgresStore
 from mainspring.adapters.postgres.upkeep import PostgresUpkeep
 from mainspring.adapters.system.chance import SystemRandom
 from mainspring.adapters.system.clock import SystemClock
+from mainspring.domain.ids import RunId
 from mainspring.testing.clock import RealTime, Time
 from mainspring.testing.contracts import (
     AuditContract,
     BlobsContract,
     ChangesContract,
+    Extremes,
     KeysContract,
     LocksContract,
     OutputContract,
@@ -26,6 +28,9 @@ from mainspring.testing.contracts import (
     ViewsContract,
     WorkContract,
 )
+from mainspring.testing.contracts.base import a_worker, added, claimed_one
+from mainspring.testing.contracts.figures import the_tally
+from mainspring.testing.factories import Factory
 
 
 async def a_store(url: str) -> PostgresStore:
@@ -35,6 +40,18 @@ async def a_store(url: str) -> PostgresStore:
     store = PostgresStore(engine, SystemClock(), None, migrations()[-1][0])
     await store.upkeep.prepare()
     return store
+
+
+class PostgresExtremes:
+    def __init__(self, store: PostgresStore) -> None:
+        self._engine = store._engine
+
+    async def fill_up(self) -> None:
+        await PostgresUpkeep(self._engine, followed=timedelta(0)).fold(1000)
+        await self._engine.execute("UPDATE total SET amount = $1", 2**63 - 1)
+
+    async def put_off(self, run_id: RunId) -> None:
+        await self._engine.execute("UPDATE queue SET wake_at = '20000-01-01' WHERE id = $1", run_id)
 
 
 class OnPostgres:
@@ -47,6 +64,10 @@ class OnPostgres:
         store = await a_store(emptied_postgres_url)
         yield store
         await store.close()
+
+    @pytest.fixture
+    def extremes(self, store: PostgresStore) -> Extremes:
+        return PostgresExtremes(store)
 
     @pytest.fixture
     async def second_store(self, emptied_postgres_url: str, store: Store) -> AsyncIterator[Store]:
@@ -103,7 +124,12 @@ class TestUpkeep(OnPostgres, UpkeepContract):
 
 
 class TestViews(OnPostgres, ViewsContract):
-    pass
+    async def test_a_start_counts_as_a_week_late_at_most(self, store: PostgresStore, make: Factory) -> None:
+        await added(store, make.run())
+        month = "created_at - interval '30 days'"
+        await store._engine.execute(f"UPDATE queue SET created_at = {month}, wake_at = {month}")  # noqa: S608 - no input
+        await claimed_one(store, await a_worker(store))
+        assert (await the_tally(store)).waited == timedelta(weeks=1)
 
 
 class TestWork(OnPostgres, WorkContract):

@@ -12,6 +12,7 @@ from mainspring.testing.contracts import (
     AuditContract,
     BlobsContract,
     ChangesContract,
+    Extremes,
     KeysContract,
     LocksContract,
     OutputContract,
@@ -23,8 +24,12 @@ from mainspring.testing.contracts import (
     ViewsContract,
     WorkContract,
 )
+from mainspring.testing.contracts.base import a_worker, added, claimed_one
+from mainspring.testing.contracts.figures import the_tally
+from mainspring.testing.factories import Factory
 from mainspring.testing.rows.dictionary import Dictionary, DictionaryRows
 from mainspring.testing.virtual_time import SeededRandom
+from tests.conformance.extremes import CassandraExtremes
 
 
 class OverRows:
@@ -46,6 +51,10 @@ class OverRows:
     @pytest.fixture
     async def store(self, clock: ManualClock, dictionary: Dictionary) -> Store:
         return a_store(dictionary, clock, seed=1)
+
+    @pytest.fixture
+    def extremes(self, store: CassandraStore) -> Extremes:
+        return CassandraExtremes(store)
 
     @pytest.fixture
     async def second_store(self, clock: ManualClock, dictionary: Dictionary) -> Store:
@@ -98,7 +107,11 @@ class TestUpkeep(OverRows, UpkeepContract):
 
 
 class TestViews(OverRows, ViewsContract):
-    pass
+    async def test_a_start_counts_as_a_week_late_at_most(self, store: Store, make: Factory, time: Time) -> None:
+        await added(store, make.run())
+        await time.pass_(timedelta(days=30))
+        await claimed_one(store, await a_worker(store))
+        assert (await the_tally(store)).waited == timedelta(weeks=1)
 
 
 class TestWork(OverRows, WorkContract):

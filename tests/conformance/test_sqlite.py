@@ -1,14 +1,17 @@
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from mainspring.adapters.sqlite.store import SqliteStore
+from mainspring.domain.ids import RunId
 from mainspring.testing.clock import ManualClock, ManualTime, Time
 from mainspring.testing.contracts import (
     AuditContract,
     BlobsContract,
     ChangesContract,
+    Extremes,
     KeysContract,
     LocksContract,
     OutputContract,
@@ -20,6 +23,21 @@ from mainspring.testing.contracts import (
     ViewsContract,
     WorkContract,
 )
+from mainspring.testing.contracts.base import a_worker, added, claimed_one
+from mainspring.testing.contracts.figures import the_tally
+from mainspring.testing.factories import Factory
+
+
+class SqliteExtremes:
+    def __init__(self, store: SqliteStore) -> None:
+        self._engine = store._engine
+
+    async def fill_up(self) -> None:
+        await self._engine.write(lambda transaction: transaction.execute("UPDATE total SET amount = ?1", 2**63 - 1))
+
+    async def put_off(self, run_id: RunId) -> None:
+        update = "UPDATE queue SET wake_at = ?1 WHERE id = ?2"
+        await self._engine.write(lambda transaction: transaction.execute(update, 2**60, run_id.bytes))
 
 
 class OnSqlite:
@@ -36,6 +54,10 @@ class OnSqlite:
         store = await SqliteStore.open(str(tmp_path / "store.db"), clock=clock)
         yield store
         await store.close()
+
+    @pytest.fixture
+    def extremes(self, store: SqliteStore) -> Extremes:
+        return SqliteExtremes(store)
 
     @pytest.fixture
     async def second_store(self, tmp_path: Path, clock: ManualClock, store: Store) -> AsyncIterator[Store]:
@@ -86,7 +108,11 @@ class TestUpkeep(OnSqlite, UpkeepContract):
 
 
 class TestViews(OnSqlite, ViewsContract):
-    pass
+    async def test_a_start_counts_as_a_week_late_at_most(self, store: Store, make: Factory, time: Time) -> None:
+        await added(store, make.run())
+        await time.pass_(timedelta(days=30))
+        await claimed_one(store, await a_worker(store))
+        assert (await the_tally(store)).waited == timedelta(weeks=1)
 
 
 class TestWork(OnSqlite, WorkContract):

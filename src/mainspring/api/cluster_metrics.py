@@ -81,7 +81,7 @@ def _typed(by_type: Mapping[Origin, Sequence[Tally]], what: str) -> Sequence[Sam
 
 def _waits(tallies: Sequence[Tally]) -> Family:
     counts = [sum(tally.waits[index] for tally in tallies if tally.waits) for index in range(len(_BOUNDS) + 1)]
-    waited = sum((tally.waited for tally in tallies), timedelta(0)).total_seconds()
+    waited = sum(tally.waited.total_seconds() for tally in tallies)
     samples = list(histogram_samples(_BOUNDS, counts, waited))
     return Family("job_queue_wait_seconds", Kind.HISTOGRAM, "From when an execution could start until it did.", samples)
 

@@ -105,7 +105,7 @@ class Tally:
     waits: Sequence[int] = ()
     """Starts by how late they were, in the buckets of `WAIT_BUCKETS` and one beyond."""
     waited: timedelta = timedelta(0)
-    """How late all starts were together."""
+    """How late all starts were together, each by `LONGEST_WAIT` at most; never more than `MOST_WAITED`."""
     running: int = 0
     """Runs that are in workers' hands now."""
 
@@ -119,6 +119,13 @@ WAIT_BUCKETS = tuple(
     timedelta(seconds=seconds)
     for seconds in (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
 )
+
+
+LONGEST_WAIT = timedelta(weeks=1)
+"""How late a start counts at most. It is late since the run could start and was there: not since a time before that."""
+
+MOST_WAITED = timedelta(microseconds=2**63 - 1)
+"""Sums stay there: counting never fails what is counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

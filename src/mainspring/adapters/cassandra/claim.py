@@ -249,5 +249,5 @@ def noted(row: Row) -> Noted:
         kind=origin_of(row),
         started=1,
         running=1,
-        wait=timedelta(microseconds=number(row, "started_at") - number(row, "wake_at")),
+        wait=timedelta(microseconds=number(row, "started_at") - max(number(row, "wake_at"), number(row, "created_at"))),
     )

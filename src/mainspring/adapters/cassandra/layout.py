@@ -13,6 +13,7 @@ TRAIL = timedelta(seconds=30)
 """How far a cursor stays behind now: what is indexed later than this after its time waits for the audit."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST = datetime.max.replace(tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SLOT = 60_000_000
 _SLOT_MILLISECONDS = _SLOT // 1000
@@ -64,8 +65,11 @@ def micros(instant: datetime) -> int:
 
 
 def instant(microseconds: int) -> datetime:
-    """Read back what `micros` wrote."""
-    return _EPOCH + timedelta(microseconds=microseconds)
+    """Read back what `micros` wrote: the last instant for a wait that goes beyond it."""
+    try:
+        return _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return _LAST
 
 
 def span_of(duration: timedelta) -> int:

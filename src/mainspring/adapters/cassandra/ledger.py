@@ -29,7 +29,7 @@ from mainspring.domain.ids import Lane
 from mainspring.domain.run import Origin, State
 from mainspring.errors import StoreUnavailable
 from mainspring.ports.time import Clock
-from mainspring.ports.views import WAIT_BUCKETS
+from mainspring.ports.views import LONGEST_WAIT, MOST_WAITED, WAIT_BUCKETS
 
 PARTS = 4
 """Partitions of the changes of one minute."""
@@ -94,8 +94,8 @@ class Totals:
             state = State(noted.state)
             self.ended[state] = self.ended.get(state, 0) + noted.ended
         if noted.wait is not None:
-            late = max(noted.wait, timedelta(0))
-            self.waited += late
+            late = min(max(noted.wait, timedelta(0)), LONGEST_WAIT)
+            self.waited = _sum(self.waited, late)
             self.waits[bisect_left(WAIT_BUCKETS, late)] += 1
 
     def plus(self, other: "Totals") -> "Totals":
@@ -107,7 +107,7 @@ class Totals:
             retried=self.retried + other.retried,
             lost=self.lost + other.lost,
             running=self.running + other.running,
-            waited=self.waited + other.waited,
+            waited=_sum(self.waited, other.waited),
             ended={state: self.ended.get(state, 0) + other.ended.get(state, 0) for state in states},
             waits=[mine + theirs for mine, theirs in zip(self.waits, other.waits, strict=True)],
         )
@@ -134,6 +134,11 @@ class Totals:
         fields["waited"] = timedelta(microseconds=fields["waited"])
         fields["ended"] = {State(int(state)): count for state, count in fields["ended"].items()}
         return cls(**fields)
+
+
+def _sum(one: timedelta, other: timedelta) -> timedelta:
+    """Both together, as far as figures go: counting never fails."""
+    return MOST_WAITED if one > MOST_WAITED - min(other, MOST_WAITED) else one + other
 
 
 @dataclass(slots=True)

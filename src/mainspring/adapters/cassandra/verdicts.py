@@ -13,6 +13,7 @@ from mainspring.adapters.cassandra.rows import Change, Put, Row, Value
 from mainspring.adapters.cassandra.values import identity, number, text
 from mainspring.domain.ids import Lane
 from mainspring.domain.outcome import Settled, Verdict
+from mainspring.domain.retry import LONGEST_DELAY
 from mainspring.domain.run import State
 from mainspring.domain.suspects import waiting_lane
 
@@ -86,7 +87,7 @@ def _after(verdict: Verdict, row: Row, now: int) -> dict[str, Value]:
 
 
 def _waits_again(verdict: Verdict, row: Row, now: int) -> dict[str, Value]:
-    wake_at = now + span_of(verdict.delay)
+    wake_at = now + span_of(min(verdict.delay, LONGEST_DELAY))
     lane = waiting_lane(Lane(text(row, "lane")), suspect=verdict.suspect)
     again: dict[str, Value] = {"wake_at": wake_at, "indexed_at": wake_at, "lane": lane}
     if verdict.session is None:

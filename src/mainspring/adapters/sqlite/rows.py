@@ -18,6 +18,7 @@ HELD = 1 << 61
 """Added to `wake_at` while a run is held: it sorts last, and releasing it gives the old time back."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST = datetime.max.replace(tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _OWN_ID = ""
 
@@ -28,8 +29,11 @@ def to_micros(instant: datetime) -> int:
 
 
 def to_instant(micros: int) -> datetime:
-    """An instant from what stores keep."""
-    return _EPOCH + timedelta(microseconds=micros)
+    """An instant from what stores keep: the last one for a wait that goes beyond it."""
+    try:
+        return _EPOCH + timedelta(microseconds=micros)
+    except OverflowError:
+        return _LAST
 
 
 def to_instant_or_none(micros: int | None) -> datetime | None:

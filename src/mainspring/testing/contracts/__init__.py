@@ -14,7 +14,7 @@
 """
 
 from mainspring.testing.contracts.audit import AuditContract
-from mainspring.testing.contracts.base import Store
+from mainspring.testing.contracts.base import Extremes, Store
 from mainspring.testing.contracts.blobs import BlobsContract
 from mainspring.testing.contracts.broker import BrokerContract
 from mainspring.testing.contracts.changes import ChangesContract
@@ -35,6 +35,7 @@ __all__ = [
     "BlobsContract",
     "BrokerContract",
     "ChangesContract",
+    "Extremes",
     "JournalContract",
     "KeysContract",
     "LocksContract",

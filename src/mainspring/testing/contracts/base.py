@@ -64,6 +64,18 @@ class Store(Protocol):
     def changes(self) -> Changes: ...
 
 
+class Extremes(Protocol):
+    """What no verb brings about at once: years do, or an older version did."""
+
+    async def fill_up(self) -> None:
+        """Add up what can be, and make each total there is as large as the store can keep it."""
+        ...
+
+    async def put_off(self, run_id: RunId) -> None:
+        """Let a waiting run wake after the year 9999."""
+        ...
+
+
 class StoreContract:
     """The fixtures behind every suite of a store; an adapter overrides the first two or three."""
 
@@ -80,6 +92,11 @@ class StoreContract:
     @pytest.fixture
     def time(self) -> Time:
         """How time passes for the store."""
+        raise NotImplementedError("the adapter's fixtures come first among the bases")
+
+    @pytest.fixture
+    def extremes(self, store: Store) -> Extremes:
+        """The same store by a way around its verbs."""
         raise NotImplementedError("the adapter's fixtures come first among the bases")
 
     @pytest.fixture

@@ -1,21 +1,22 @@
 """Figures of `Views`: exact, whatever happened, and equal to what the rows say."""
 
 from collections import Counter
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
 
 from mainspring.domain.ids import Lane, SessionId
-from mainspring.domain.outcome import Cancelled, Failed, HandedBack, Lost, Outcome, Snoozed, Succeeded
+from mainspring.domain.outcome import Cancelled, Failed, HandedBack, Lost, Outcome, Settled, Snoozed, Succeeded
 from mainspring.domain.plan import Skip, SkipReason
 from mainspring.domain.run import Origin, State
-from mainspring.ports.views import WAIT_BUCKETS, Cursor, Figures, RunFilter, Tally
+from mainspring.ports.views import MOST_WAITED, WAIT_BUCKETS, Cursor, Figures, RunFilter, Tally
 from mainspring.ports.work import Cancel, Edit, Hold, Order, Release
 from mainspring.testing.clock import Time
 from mainspring.testing.contracts.base import (
     FAR,
     LONGER,
+    Extremes,
     Store,
     StoreContract,
     a_worker,
@@ -23,6 +24,7 @@ from mainspring.testing.contracts.base import (
     claimed,
     claimed_one,
     held,
+    job_of,
     past,
     settled,
     verdict,
@@ -34,6 +36,7 @@ LANES = [Lane("left"), Lane("right")]
 OWNERS = ["ann", "ben"]
 NOTHING = timedelta(0)
 LATEST = timedelta(days=1)
+YEAR_1 = datetime.min.replace(tzinfo=UTC)
 
 
 async def the_tally(store: Store) -> Tally:
@@ -146,13 +149,45 @@ class FiguresContract(StoreContract):
         assert (len(waits), sum(waits)) == (len(WAIT_BUCKETS) + 1, 1)
         assert WAIT_BUCKETS[waits.index(1)] >= LONGER
 
-    async def test_waits_are_summed_up(self, store: Store, make: Factory) -> None:
+    async def test_waits_are_summed_up(self, store: Store, make: Factory, time: Time) -> None:
         worker = await a_worker(store)
-        for seconds in (7200, 60):
-            await added(store, make.run(due=await past(store, seconds)))
+        for _ in range(2):
+            await added(store, make.run())
+            await time.pass_(LONGER)
             await claimed_one(store, worker)
-        waited = (await the_tally(store)).waited
-        assert timedelta(seconds=7260) <= waited <= timedelta(seconds=7260) + LATEST
+        assert 2 * LONGER <= (await the_tally(store)).waited <= LATEST
+
+    async def test_runs_of_the_year_1_are_late_since_they_were_added(self, store: Store, make: Factory) -> None:
+        worker = await a_worker(store)
+        await added(store, *make.runs(200, due=YEAR_1))
+        attempts = [*await claimed(store, worker, 200)]
+        while len(attempts) < 200:
+            attempts += await claimed(store, worker, 200)
+        assert {*await store.work.settle([verdict(each, Succeeded()) for each in attempts])} == {Settled.ACCEPTED}
+        tally = await the_tally(store)
+        assert (tally.started, dict(tally.ended)) == (200, {State.SUCCEEDED: 200})
+        assert NOTHING <= tally.waited <= LATEST
+
+    async def test_full_totals_fail_nothing(self, store: Store, make: Factory, extremes: Extremes) -> None:
+        worker, job = await a_worker(store), await standing(store, make, owner="o")
+        for _ in range(3):
+            attempt = await held(store, worker, make.run(owner="o"))
+            assert await settled(store, attempt, Failed(error="busy", retry_after=NOTHING)) is Settled.ACCEPTED
+            assert await settled(store, await claimed_one(store, worker), Lost()) is Settled.ACCEPTED
+            assert await settled(store, await claimed_one(store, worker), Succeeded()) is Settled.ACCEPTED
+            moment = await past(store, 9000)
+            skips = [
+                Skip(job_id=job.id, first=at, last=at, count=2**63 - 1, reason=SkipReason.MISFIRE)
+                for at in (moment, moment + timedelta(seconds=1))
+            ]
+            await store.timetable.fire([advance(job, *skips, makes_run=False)])
+            job = await job_of(store, job.id)
+            await extremes.fill_up()
+            tallies = {tally.origin: tally for tally in (await store.views.figures()).tallies}
+            told = tallies[Origin.IMMEDIATE]
+            assert min(told.added, told.started, told.retried, told.lost, told.ended[State.SUCCEEDED]) >= 2**63 - 1
+            assert told.waited == MOST_WAITED
+            assert tallies[Origin.RECURRING].ended[State.SKIPPED] >= 2**63 - 1
 
     async def test_what_runs_is_told_apart_like_everything_else(self, store: Store, make: Factory) -> None:
         worker = await a_worker(store)
@@ -179,11 +214,6 @@ class FiguresContract(StoreContract):
         assert [await store.views.due(owner) for owner in (None, "a", "b", "c")] == [3, 2, 1, 0]
         assert len(await claimed(store, await a_worker(store), lanes=[LANES[1]])) == 1
         assert await store.views.due() == 2
-
-    async def test_a_wait_beyond_all_buckets_is_counted_beyond_them(self, store: Store, make: Factory) -> None:
-        await added(store, make.run(due=await past(store, 7200)))
-        await claimed_one(store, await a_worker(store))
-        assert (await the_tally(store)).waits[-1] == 1
 
     async def test_a_run_that_moves_to_another_lane_is_counted_there(self, store: Store, make: Factory) -> None:
         new = make.run(lane=LANES[0])

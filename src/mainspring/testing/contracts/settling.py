@@ -9,10 +9,13 @@ import pytest
 
 from mainspring.domain.ids import BlobId, RunId
 from mainspring.domain.outcome import Cancelled, Failed, HandedBack, Lost, Outcome, Settled, Snoozed, Succeeded
+from mainspring.domain.retry import LONGEST_DELAY
 from mainspring.domain.run import Run, State
-from mainspring.ports.work import Cancel, Effect, Hold
+from mainspring.ports.views import Cursor, JobFilter, RunFilter
+from mainspring.ports.work import Cancel, Effect, Hold, Release
 from mainspring.testing.contracts.base import (
     FAR,
+    Extremes,
     Store,
     StoreContract,
     a_worker,
@@ -54,6 +57,36 @@ class SettlingContract(StoreContract):
         assert await settled(store, attempt, Lost()) is not Settled.ACCEPTED
         assert await seen(store, attempt.run_id) == ended
         assert not await claimed(store, worker)
+
+    @pytest.mark.parametrize("delay", [timedelta(days=365 * 9000), timedelta.max])
+    async def test_a_wait_beyond_the_calendar_is_cut(self, store: Store, make: Factory, delay: timedelta) -> None:
+        worker = await a_worker(store)
+        await added(store, *make.runs(2))
+        endless, other = await claimed(store, worker)
+        wait = replace(verdict(endless, Snoozed(delay=FAR)), delay=delay)
+        assert await store.work.settle([wait, verdict(other, Succeeded())]) == [Settled.ACCEPTED, Settled.ACCEPTED]
+        wake_at = (await seen(store, endless.run_id)).wake_at
+        assert wake_at is not None
+        assert LONGEST_DELAY - FAR <= wake_at - endless.started_at <= LONGEST_DELAY + FAR
+
+    async def test_a_run_that_wakes_after_the_calendar_harms_nobody(
+        self, store: Store, make: Factory, extremes: Extremes
+    ) -> None:
+        worker = await a_worker(store)
+        endless, other = make.runs(2, due=FAR)
+        await added(store, endless, other)
+        await extremes.put_off(endless.id)
+        assert not await claimed(store, worker)
+        await store.work.next_wake([endless.task.lane])
+        for _ in range(2):
+            assert {run.id for run in (await store.views.runs(RunFilter(), Cursor())).items} == {endless.id, other.id}
+            shown = (await store.views.jobs(JobFilter(), Cursor())).items
+            assert {record.job.id for record in shown} == {endless.job_id, other.job_id}
+            assert (await seen(store, endless.id)).state is State.WAITING
+            assert (await store.work.steer(endless.id, Hold())).effect is Effect.DONE
+            assert (await store.work.steer(endless.id, Release())).effect is Effect.DONE
+        assert (await store.work.steer(endless.id, Cancel())).effect is Effect.DONE
+        assert await store.work.hide(endless.job_id)
 
     async def test_a_result_is_kept_byte_for_byte(self, store: Store, make: Factory) -> None:
         worker = await a_worker(store)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 import pytest
@@ -31,6 +31,7 @@ from mainspring.testing.contracts.base import (
     seen,
     settled,
     state_of,
+    whole,
 )
 from mainspring.testing.factories import Factory
 
@@ -348,17 +349,19 @@ class StartingContract(StoreContract):
             await started(store, worker, ticket)
         assert await state_of(store, ticket.run_id) is State.WAITING
 
-    async def test_how_long_a_run_has_waited_counts_from_when_it_was_to_start(
-        self, store: TicketingStore, make: Factory
+    @pytest.mark.parametrize("due", [NOTHING, datetime.min.replace(tzinfo=UTC)])
+    async def test_how_long_a_run_has_waited_counts_from_when_it_could_start_and_was_there(
+        self, store: TicketingStore, make: Factory, time: Time, due: datetime | timedelta
     ) -> None:
-        due = await past(store) - timedelta(seconds=2)
+        made = whole(await store.views.now())
         await added(store, make.run(due=due))
+        await time.pass_(LONGER)
         attempt = await started(store, await a_worker(store), await taken_one(store))
         assert attempt is not None
         await store.upkeep.fold(100)
         figures = await store.views.figures()
         waited = sum((tally.waited for tally in figures.tallies), NOTHING)
-        assert timedelta(seconds=2) <= waited <= attempt.started_at - due
+        assert LONGER <= waited <= attempt.started_at - made
 
 
 class TicketsContract(TakingContract, StartingContract):

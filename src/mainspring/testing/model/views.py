@@ -10,6 +10,7 @@ from mainspring.domain.ids import JobId, Lane, RunId
 from mainspring.domain.job import Job, JobState, Terms
 from mainspring.domain.run import Run, State
 from mainspring.ports.views import (
+    MOST_WAITED,
     WAIT_BUCKETS,
     Cursor,
     DeadFilter,
@@ -178,6 +179,6 @@ def _tally(key: TallyKey, counts: Counter[tuple[TallyKey, str]], running: int) -
         lost=counts[key, "lost"],
         ended={state: counts[key, f"ended {state}"] for state in State if counts[key, f"ended {state}"]},
         waits=[counts[key, f"waited {bucket}"] for bucket in range(len(WAIT_BUCKETS) + 1)],
-        waited=counts[key, "waited"] * _MICROSECOND,
+        waited=min(counts[key, "waited"] * _MICROSECOND, MOST_WAITED),
         running=running,
     )

@@ -9,11 +9,12 @@ from uuid import UUID
 from mainspring.domain.ids import Fence, JobId, Lane, RunId, SessionId
 from mainspring.domain.job import NewJob
 from mainspring.domain.outcome import Settled, Verdict, fingerprint
+from mainspring.domain.retry import LONGEST_DELAY
 from mainspring.domain.run import Attempt, NewRun, Run, State
 from mainspring.domain.suspects import waiting_lane
 from mainspring.domain.task import BACKSTOP
 from mainspring.errors import SessionLost
-from mainspring.ports.views import WAIT_BUCKETS, DeadLetter
+from mainspring.ports.views import LONGEST_WAIT, WAIT_BUCKETS, DeadLetter
 from mainspring.ports.work import Added, Addition, Claim, Note, Order, Steered
 from mainspring.testing.model.steer import steer
 from mainspring.testing.model.tables import Accepted, Tables
@@ -151,7 +152,7 @@ class MemoryWork:
             self._tables.settled[told.id] = told.fence
         self._tables.holders.pop(told.id, None)
         fence = told.fence if lost else Fence(told.fence + 1)
-        wake_at = self._tables.now() + verdict.delay
+        wake_at = self._tables.now() + min(verdict.delay, LONGEST_DELAY)
         self._tables.change(told, state=State.WAITING, fence=fence, wake_at=wake_at, suspect=verdict.suspect)
 
     def _end(self, told: Run, state: State) -> None:
@@ -202,10 +203,11 @@ def hand_over(tables: Tables, run: Run, by: SessionId, name: str, since: datetim
     """Make a run that has waited *since* then the session's own."""
     now = tables.now()
     assert since is not None
+    late = min(max(now - max(since, run.created_at), timedelta(0)), LONGEST_WAIT)
     tables.changed.append(run.id)
     tables.count(run, "started")
-    tables.count(run, f"waited {bisect_left(WAIT_BUCKETS, now - since)}")
-    tables.count(run, "waited", (now - since) // timedelta(microseconds=1))
+    tables.count(run, f"waited {bisect_left(WAIT_BUCKETS, late)}")
+    tables.count(run, "waited", late // timedelta(microseconds=1))
     tables.holders[run.id] = by
     tables.settled.pop(run.id, None)
     held = tables.change(

@@ -17,13 +17,19 @@ handler, lane, priority, timeout, retry, payload, blob
 
 -- name: live_run
 id, job_id, origin, owner, project, name, key, spec, state, created_at, version, due_at,
-CASE WHEN state = 0 AND deadline_at IS NOT NULL THEN deadline_at ELSE nullif(wake_at, 'infinity') END, fence, attempt, failures, losses, worker, started_at, NULL::timestamptz, cancel IS NOT NULL,
+CASE WHEN state = 0 AND deadline_at IS NOT NULL THEN deadline_at
+WHEN wake_at < 'infinity' THEN least(wake_at, '9999-12-31 23:59:59.999998Z') END, fence, attempt, failures, losses, worker, started_at, NULL::timestamptz, cancel IS NOT NULL,
 NULL::bytea, NULL::text, error, reason, NULL::timestamptz, NULL::bigint, log, handler, lane, priority, timeout, retry, payload, blob
 
 -- name: ended_run
 id, job_id, origin, owner, project, name, key, spec, state, created_at, version, due_at, NULL::timestamptz,
 fence, attempt, failures, losses, worker, started_at, finished_at, false,
 result, result_blob, error, reason, skipped_to, skipped_count, log, handler, lane, priority, timeout, retry, payload, blob
+
+-- name: late
+-- How long a run has waited that starts now, as it is counted: since it could start and was there, at most a week. However
+-- old or far off `wake_at` is, even infinite, this is between nothing and a week, and the sum over a batch fits a bigint.
+now() - greatest(least(greatest(wake_at, created_at), now()), now() - interval '168 hours')
 
 -- name: carried
 -- What a run takes with it from queue to history, whatever became of it.

@@ -38,10 +38,10 @@ taken AS (
         started_at = now(), deadline_at = now() + timeout + $5::interval
     WHERE id = ANY ($2::uuid[]) AND deadline_at <= now() AND (SELECT name FROM holder) IS NOT NULL
         AND ((id, fence, state) IN (SELECT *, 0::smallint FROM unnest($2::uuid[], $3::integer[]))) IS TRUE
-    RETURNING {attempt}, kind
+    RETURNING {attempt}, kind, created_at
 ),
 started AS MATERIALIZED (
-    SELECT taken.owner, taken.lane, taken.kind, greatest(now() - given.wake_at, interval '0') AS late
+    SELECT taken.owner, taken.lane, taken.kind, {late} AS late
     FROM taken JOIN unnest($2::uuid[], $3::integer[], $4::timestamptz[]) AS given (id, fence, wake_at)
         ON given.id = taken.id AND given.fence = taken.fence - 1
 ),
@@ -54,5 +54,5 @@ counted AS (
 )
 SELECT * FROM taken
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 WHERE (SELECT name FROM holder) IS NULL;

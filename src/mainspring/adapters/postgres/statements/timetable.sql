@@ -43,7 +43,7 @@ WITH given AS MATERIALIZED (
                         AND h.finished_at >= given.first - interval '1 day' LIMIT 1) IS NULL
 )
 INSERT INTO tally (owner, lane, kind, what, amount, ids)
-SELECT owner, lane, 2, 'skipped', sum(coalesce(amount, 1))::bigint, array_agg(id) FROM given GROUP BY owner, lane;
+SELECT owner, lane, 2, 'skipped', least(sum(coalesce(amount, 1)), 9223372036854775807)::bigint, array_agg(id) FROM given GROUP BY owner, lane;
 
 -- name: find
 SELECT {job} FROM job WHERE id = $1;

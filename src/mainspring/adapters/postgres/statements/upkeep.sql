@@ -90,8 +90,8 @@ WITH old AS (
     )) RETURNING xact, owner, lane, kind, what, amount
 ), added AS (
     INSERT INTO total AS t (owner, lane, kind, what, amount)
-    SELECT owner, lane, kind, what, sum(amount)::bigint FROM old GROUP BY owner, lane, kind, what HAVING sum(amount) <> 0
-    ON CONFLICT (owner, lane, kind, what) DO UPDATE SET amount = t.amount + excluded.amount
+    SELECT owner, lane, kind, what, least(sum(amount), 9223372036854775807)::bigint FROM old GROUP BY owner, lane, kind, what HAVING sum(amount) <> 0
+    ON CONFLICT (owner, lane, kind, what) DO UPDATE SET amount = least(t.amount::numeric + excluded.amount, 9223372036854775807)::bigint
 ), noted AS (
     UPDATE folded SET xact = greatest(folded.xact, newest.xact)
     FROM (SELECT xact FROM old ORDER BY xact DESC LIMIT 1) AS newest

@@ -125,7 +125,7 @@ FROM (SELECT * FROM dead_letter WHERE run_id < $1 ORDER BY run_id DESC LIMIT $2)
 
 -- name: totals
 -- What was added up, and what wasn't yet; amounts of nothing only tell followers of a change.
-SELECT owner, lane, kind, what, sum(amount)::bigint
+SELECT owner, lane, kind, what, least(sum(amount), 9223372036854775807)::bigint
 FROM (SELECT owner, lane, kind, what, amount FROM total
       UNION ALL
       SELECT owner, lane, kind, what, amount FROM tally WHERE amount <> 0) AS both_kinds

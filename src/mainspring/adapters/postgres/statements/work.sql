@@ -132,14 +132,13 @@ taken AS (
         started_at = now(), deadline_at = now() + timeout + $4::interval
     WHERE ctid = ANY (ARRAY(SELECT chosen.ctid FROM chosen))
     RETURNING id, job_id, fence, attempt, failures, losses, due_at, wake_at, timeout, cancel, owner, project, log, handler, lane,
-        priority, retry, payload, blob, kind
+        priority, retry, payload, blob, kind, created_at
 ),
 counted AS (
     INSERT INTO tally (owner, lane, kind, what, amount)
     SELECT owner, lane, kind, coalesce('wait/' || bucket, 'waited'),
            CASE WHEN bucket IS NULL THEN (extract(epoch FROM sum(late)) * 1000000)::bigint ELSE count(*) END
-    FROM (SELECT owner, lane, kind, now() - wake_at AS late, width_bucket(now() - wake_at, $5::interval[]) AS bucket
-          FROM taken) AS start
+    FROM (SELECT owner, lane, kind, {late} AS late, width_bucket({late}, $5::interval[]) AS bucket FROM taken) AS start
     GROUP BY GROUPING SETS ((owner, lane, kind, bucket), (owner, lane, kind))
 )
 SELECT {handed_over}, NULL::text FROM taken
@@ -199,14 +198,13 @@ taken AS (
         started_at = now(), deadline_at = now() + timeout + $4::interval
     WHERE ctid = ANY (ARRAY(SELECT chosen.ctid FROM chosen))
     RETURNING id, job_id, fence, attempt, failures, losses, due_at, wake_at, timeout, cancel, owner, project, log, handler, lane,
-        priority, retry, payload, blob, kind
+        priority, retry, payload, blob, kind, created_at
 ),
 counted AS (
     INSERT INTO tally (owner, lane, kind, what, amount)
     SELECT owner, lane, kind, coalesce('wait/' || bucket, 'waited'),
            CASE WHEN bucket IS NULL THEN (extract(epoch FROM sum(late)) * 1000000)::bigint ELSE count(*) END
-    FROM (SELECT owner, lane, kind, now() - wake_at AS late, width_bucket(now() - wake_at, $5::interval[]) AS bucket
-          FROM taken) AS start
+    FROM (SELECT owner, lane, kind, {late} AS late, width_bucket({late}, $5::interval[]) AS bucket FROM taken) AS start
     GROUP BY GROUPING SETS ((owner, lane, kind, bucket), (owner, lane, kind))
 )
 SELECT {handed_over}, lane FROM taken
@@ -308,8 +306,8 @@ SELECT id, owner, job_id, handler, fingerprint, now() FROM left_queue JOIN told 
 -- name: put_back
 -- Locked runs wait again: id, delay, attempt, failures, losses, error, reason, log, whether the fence is kept, as for a loss,
 -- so that the last holder's late result still counts, and the lane: suspects wait in one of their own.
-UPDATE queue SET state = 0, session = NULL, deadline_at = NULL, wake_at = now() + told_delay, attempt = told_attempt,
-    failures = told_failures, losses = told_losses, error = told_error, reason = told_reason, log = told_log,
+UPDATE queue SET state = 0, session = NULL, deadline_at = NULL, wake_at = now() + least(told_delay, interval '3650 days'),
+    attempt = told_attempt, failures = told_failures, losses = told_losses, error = told_error, reason = told_reason, log = told_log,
     settled = CASE WHEN kept THEN settled ELSE fence END, fence = CASE WHEN kept THEN fence ELSE fence + 1 END, lane = told_lane
 FROM unnest($1::uuid[], $2::interval[], $3::integer[], $4::integer[], $5::integer[], $6::text[], $7::text[], $8::bytea[],
             $9::boolean[], $10::text[])

@@ -45,9 +45,10 @@ DELETE FROM dead_letter WHERE run_id IN (SELECT unhex(value) FROM json_each(?1))
 SELECT json_group_array(value) FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM dead_letter WHERE run_id = unhex(value));
 
 -- name: add_totals
+-- A sum that leaves 64 bits becomes a fraction: the least of both is what a column can hold. Counting never fails a verb.
 INSERT INTO total (owner, lane, kind, what, amount)
-SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?1) WHERE true
-ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, min(value ->> 4, 9223372036854775807) FROM json_each(?1) WHERE true
+ON CONFLICT DO UPDATE SET amount = min(amount + excluded.amount, 9223372036854775807);
 
 -- name: holder
 -- The name of a session that is alive.
@@ -91,19 +92,24 @@ WHERE seq IN (SELECT value FROM json_each(?1));
 SELECT json_group_array(json_array({attempt})) FROM (SELECT q.* FROM json_each(?1) j CROSS JOIN queue q ON q.seq = j.value);
 
 -- name: count_waits
--- How late these runs were handed over, all together, and each in the buckets of views.WAIT_BUCKETS.
-INSERT INTO total (owner, lane, kind, what, amount)
-SELECT owner, lane, kind, CASE WHEN all_together THEN 'waited' ELSE 'wait/' || CASE
+-- How late these runs were handed over, all together, and each in the buckets of views.WAIT_BUCKETS: since they could start
+-- and were there, at most a week each, so that no batch can add up to more than 64 bits.
+WITH start AS MATERIALIZED (
+    SELECT owner, lane, kind, count(*) AS amount, sum(late) AS waited, CASE
         WHEN late <= 1000 THEN 0 WHEN late <= 2500 THEN 1 WHEN late <= 5000 THEN 2 WHEN late <= 10000 THEN 3
         WHEN late <= 25000 THEN 4 WHEN late <= 50000 THEN 5 WHEN late <= 100000 THEN 6 WHEN late <= 250000 THEN 7
         WHEN late <= 500000 THEN 8 WHEN late <= 1000000 THEN 9 WHEN late <= 2500000 THEN 10 WHEN late <= 5000000 THEN 11
         WHEN late <= 10000000 THEN 12 WHEN late <= 30000000 THEN 13 WHEN late <= 60000000 THEN 14
-        WHEN late <= 300000000 THEN 15 WHEN late <= 3600000000 THEN 16 ELSE 17 END END AS what,
-    sum(iif(all_together, late, 1))
-FROM (SELECT owner, lane, kind, ?2 - wake_at AS late FROM queue WHERE seq IN (SELECT value FROM json_each(?1)))
-CROSS JOIN (SELECT 0 AS all_together UNION ALL SELECT 1)
-GROUP BY owner, lane, kind, what
-ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
+        WHEN late <= 300000000 THEN 15 WHEN late <= 3600000000 THEN 16 ELSE 17 END AS bucket
+    FROM (SELECT owner, lane, kind, min(max(?2 - max(wake_at, created_at), 0), 604800000000) AS late
+          FROM queue WHERE seq IN (SELECT value FROM json_each(?1)))
+    GROUP BY owner, lane, kind, bucket
+)
+INSERT INTO total (owner, lane, kind, what, amount)
+SELECT owner, lane, kind, 'wait/' || bucket, amount FROM start WHERE true
+UNION ALL
+SELECT owner, lane, kind, 'waited', sum(waited) FROM start GROUP BY owner, lane, kind
+ON CONFLICT DO UPDATE SET amount = min(total.amount + excluded.amount, 9223372036854775807);
 
 -- name: current
 -- Which verdicts (id, fence, session) meet the run that they were made for. A loss needs the session too.
@@ -141,8 +147,8 @@ DELETE FROM queue WHERE seq IN (SELECT value FROM json_each(?1));
 -- name: put_back
 -- Verdicts (seq, delay, attempt, failures, losses, error, reason, log, kept, lane) that leave their runs alive; `kept` is 1
 -- for a loss, whose fence stays, so that the last holder's late result still counts; suspects wait in a lane of their own.
-UPDATE queue SET state = 0, session = NULL, deadline_at = NULL, wake_at = ?2 + (v.value ->> 1), attempt = v.value ->> 2,
-    failures = v.value ->> 3, losses = v.value ->> 4, error = v.value ->> 5, reason = v.value ->> 6, log = v.value ->> 7,
+UPDATE queue SET state = 0, session = NULL, deadline_at = NULL, wake_at = ?2 + min(v.value ->> 1, 315360000000000),
+    attempt = v.value ->> 2, failures = v.value ->> 3, losses = v.value ->> 4, error = v.value ->> 5, reason = v.value ->> 6, log = v.value ->> 7,
     settled = iif(v.value ->> 8, settled, fence), fence = iif(v.value ->> 8, fence, fence + 1), lane = v.value ->> 9
 FROM json_each(?1) v WHERE queue.seq = v.value ->> 0;
 
