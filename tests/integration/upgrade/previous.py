@@ -3,8 +3,8 @@
 A checkout may have no history, and no version was released that could be fetched. What the previous program does to a
 store is decided by its statements, by the code that binds and reads them, and by its migrations. So it is this program
 with what has changed of these since as it was: the files in `schema_1`, which are those of that time to the letter, but
-for `identity.py`, as no store had one, and for what the port asks of sessions since; and without the migrations that came since. Whoever writes the next migration
-keeps what it changes in `schema_2`.
+for `identity.py`, as no store had one, and for what the port asks of sessions since; and without the migrations that
+came since. Whoever writes the next migration keeps what it changes in `schema_2`.
 """
 
 import shutil
