@@ -5,6 +5,7 @@ that hasn't shown a valid key. So whoever holds connections only loses them, and
 """
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
@@ -38,9 +39,18 @@ SMALL = 65_536
 WATCH_SECONDS = 5.0
 REMIND_SECONDS = 60.0
 
-_TOO_LARGE = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-type: text/plain\r\n"
-    b"content-length: 36\r\n\r\nThe head of the request is too long."
+_TOO_LARGE = json.dumps(
+    {
+        "type": "about:blank",
+        "title": "The head is too long",
+        "status": 431,
+        "detail": f"a request's head may have {MOST_HEAD} bytes",
+        "error": "head_too_long",
+    }
+).encode()
+_REFUSAL = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-type: application/problem+json\r\n"
+    b"content-length: %d\r\n\r\n%s" % (len(_TOO_LARGE), _TOO_LARGE)
 )
 
 log = get_logger("mainspring.api")
@@ -366,7 +376,7 @@ class BoundedProtocol(BoundedPipeline):
         if self._cycles:
             self._end()
         else:
-            self.transport.write(_TOO_LARGE)
+            self.transport.write(_REFUSAL)
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
