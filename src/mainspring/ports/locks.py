@@ -60,8 +60,9 @@ def owned(owner: str, name: str) -> str:
 
 
 def owner_of(name: str) -> str:
-    """Whose lock stores keep under *name*."""
-    return name.rpartition(_OWNERS_END)[0] or DEFAULT_OWNER
+    """Whose lock stores keep under *name*; nobody's, and not the default owner's, if it begins with no owner at all."""
+    owner, ends, _ = name.rpartition(_OWNERS_END)
+    return owner if ends else DEFAULT_OWNER
 
 
 def own_name(name: str) -> str:

@@ -65,6 +65,7 @@ class HeldLocksContract:
         mine = await taken(locks, "door", "me")
         hers = await taken(locks, owned("ann", "door"), "ann")
         await taken(locks, owned("anna", "door"), "anna")
+        await taken(locks, owned("", "door"), "a worker")
         assert await all_held(locks) == [mine]
         assert await all_held(locks, "ann") == [hers]
         assert (owner_of(hers.name), own_name(hers.name)) == ("ann", "door")
