@@ -25,6 +25,10 @@ TURN = timedelta(seconds=10)
 """After so long no further suspect begins until this worker has done other work."""
 MOST_REST = timedelta(minutes=1)
 """Other work gets as long as the suspects had, but at most so long."""
+FIRST_PATIENCE = timedelta(minutes=1)
+MOST_PATIENCE = timedelta(days=1)
+"""A worker waits so long until it is empty: at first, and at most, after twice as long each time in vain. So another
+has its turn that executes nothing long; and where all execute something long, a worker waits for it at last."""
 _NOBODY = ""
 """Owns the locks: no client can take one of them."""
 _TICK = timedelta(seconds=1)
@@ -51,6 +55,7 @@ class Isolation:
         self._held: list[Lock] = []
         self._held_until = 0.0
         self._rests_until = 0.0
+        self._patience = FIRST_PATIENCE
         self.due = asyncio.Event()
         """Set when it is time to look for suspects: whenever a heartbeat was answered."""
 
@@ -94,7 +99,8 @@ class Isolation:
     @property
     def _free(self) -> bool:
         """Whether this worker takes anything at all."""
-        return self._claims.session is not None and not self._executor.draining
+        executor = self._executor
+        return self._claims.session is not None and not executor.draining and not executor.shortage.pausing
 
     async def _wait(self) -> bool:
         waits = await self._ports.work.next_wake(self._waiting_lanes)
@@ -148,15 +154,15 @@ class Isolation:
 
         What executes ends by its timeout. A handler that nothing can end keeps its slot, and no suspect runs beside it.
         """
-        give_up_at = None
-        while self._free and self._clock.monotonic() < self._held_until:
+        give_up_at = self._clock.monotonic() + self._patience.total_seconds()
+        while self._free and self._clock.monotonic() < min(self._held_until, give_up_at):
             if not self._busy:
                 if not self._executor.leaving:
+                    self._patience = FIRST_PATIENCE
                     return True
-                give_up_at = give_up_at or self._clock.monotonic() + TURN.total_seconds()
-                if self._clock.monotonic() >= give_up_at:
-                    return False
+                give_up_at = min(give_up_at, self._clock.monotonic() + TURN.total_seconds())
             await self._change()
+        self._patience = min(2 * self._patience, MOST_PATIENCE)
         return False
 
     async def _run_one(self) -> bool:

@@ -14,8 +14,8 @@ from mainspring.domain.ids import DEFAULT_LANE, Fence, RunId
 from mainspring.domain.outcome import Lost, judge
 from mainspring.domain.run import State
 from mainspring.domain.suspects import EXPIRED
-from mainspring.errors import StoreUnavailable
-from mainspring.ports.locks import Lock
+from mainspring.errors import Exhausted, StoreUnavailable
+from mainspring.ports.locks import Lock, owned
 from mainspring.ports.sessions import Role
 from mainspring.testing.factories import Factory, a_session
 from mainspring.testing.model import MemoryStore
@@ -187,6 +187,57 @@ async def test_a_store_that_fails_to_answer_is_asked_again(verb: str) -> None:
 
 
 @leaping
+async def test_a_worker_that_lacks_what_a_suspect_needs_pauses_and_is_not_emptied_meanwhile() -> None:
+    bench = Company()
+    tried: list[float] = []
+
+    @bench.registry.handler("greedy")
+    async def greedy() -> None:
+        tried.append(bench.clock.monotonic())
+        raise Exhausted("memory", "Cannot allocate memory")
+
+    suspect = bench.store.submit("greedy", suspect=True)
+    async with bench.working():
+        await bench.clock.sleep(MINUTE)
+        assert suspect in bench.store.waiting
+        assert 2 < len(tried) < 20
+        assert min(later - earlier for earlier, later in pairwise(tried)) >= 1
+
+
+@leaping
+async def test_a_worker_with_a_long_execution_leaves_suspects_to_one_without() -> None:
+    company = Company()
+    store = MemoryStore(company.clock)
+    make = Factory(start=company.clock.now())
+    (suspect,) = await lost_twice(store, make, 1)
+    long = make.run(handler="work", payload=b"36000", timeout=timedelta(hours=20))
+    await store.work.add([long])
+    async with workers(store, 1, company):
+        while await store.locks.find(owned("", "suspects/default/0")) is None:
+            await company.clock.sleep(SECOND)
+        async with workers(store, 1, company, name="idle"):
+            while suspect not in company.begun:
+                await company.clock.sleep(SECOND)
+            assert company.running == {suspect, long.id}
+            assert company.clock.monotonic() < 3 * MINUTE.total_seconds()
+
+
+@leaping
+async def test_an_execution_that_lasts_long_is_waited_for_where_no_other_worker_is() -> None:
+    bench = Company()
+    bench.store.submit(payload=b"7000", timeout=timedelta(hours=2))
+    async with bench.working(concurrency=2):
+        await bench.store.until(lambda: not bench.store.waiting)
+        suspect = bench.add(suspect=True)
+        while suspect not in bench.store.ended:
+            if len(bench.store.waiting) < 2:
+                bench.add(300)
+            await bench.clock.sleep(10 * SECOND)
+        assert bench.beside[suspect] == set()
+        assert bench.clock.monotonic() < timedelta(hours=6).total_seconds()
+
+
+@leaping
 async def test_no_further_suspect_begins_once_the_lock_is_lost() -> None:
     bench = Company()
     first, second = bench.add(4, suspect=True), bench.add(4, suspect=True)
@@ -246,7 +297,7 @@ async def test_a_worker_that_is_being_emptied_can_be_stopped() -> None:
 
 
 @asynccontextmanager
-async def workers(store: MemoryStore, count: int, company: Company) -> AsyncIterator[None]:
+async def workers(store: MemoryStore, count: int, company: Company, name: str = "worker") -> AsyncIterator[None]:
     """So many over one store."""
     stop = asyncio.Event()
     tasks: list[asyncio.Task[Ended]] = []
@@ -262,7 +313,7 @@ async def workers(store: MemoryStore, count: int, company: Company) -> AsyncIter
             journal=bench.journal,
             tasks=bench.tasks,
         )
-        worker = Worker(ports, WorkerSettings(name=f"worker-{number}"), company.registry)
+        worker = Worker(ports, WorkerSettings(name=f"{name}-{number}"), company.registry)
         tasks.append(asyncio.ensure_future(worker.run(stop, asyncio.Event())))
     try:
         yield
@@ -271,20 +322,26 @@ async def workers(store: MemoryStore, count: int, company: Company) -> AsyncIter
         await asyncio.gather(*tasks)
 
 
+async def lost_twice(store: MemoryStore, make: Factory, count: int) -> list[RunId]:
+    """So many suspects."""
+    runs = [make.run(handler="work", payload=b"3") for _ in range(count)]
+    await store.work.add(runs)
+    session = await store.sessions.open(a_session("dead", handlers={"work": DEFAULT_LANE}))
+    for _ in range(2):
+        attempts = (await store.work.claim(session, [DEFAULT_LANE], len(runs))).attempts
+        lost = Lost(shared=EXPIRED)
+        await store.work.settle([judge(each, lost, now=make.moment, uniform=0.0) for each in attempts])
+    await store.sessions.close(session)
+    return [run.id for run in runs]
+
+
 @leaping
 @pytest.mark.parametrize(("count", "emptied"), [(1, 1), (3, 1), (8, 2), (11, 2)])
 async def test_one_worker_in_four_is_emptied_and_at_least_one(count: int, emptied: int) -> None:
     company = Company()
     store = MemoryStore(company.clock)
     make = Factory(start=company.clock.now())
-    runs = [make.run(handler="work", payload=b"3") for _ in range(4 * count)]
-    await store.work.add(runs)
-    session = await store.sessions.open(a_session("dead", handlers={"work": DEFAULT_LANE}))
-    for _ in range(2):
-        attempts = (await store.work.claim(session, [DEFAULT_LANE], len(runs))).attempts
-        lost = Lost(shared=EXPIRED)
-        await store.work.settle([judge(each, lost, now=company.clock.now(), uniform=0.0) for each in attempts])
-    await store.sessions.close(session)
+    runs = await lost_twice(store, make, 4 * count)
     async with workers(store, count, company):
         most = 0
         while len(company.begun) < len(runs) or company.running:
