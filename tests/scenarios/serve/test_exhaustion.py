@@ -19,7 +19,8 @@ LACK = "short of file descriptors"
 
 async def test_shell_jobs_wait_for_descriptors_and_none_is_charged_for_their_lack(tmp_path: Path) -> None:
     place = embedded(tmp_path)
-    async with mainspring(place, "serve", "--port", "0") as running:
+    # It looks for what dead neighbours left three times in so long, and can list no folder meanwhile.
+    async with mainspring(place, "serve", "--port", "0", "--worker-ttl-seconds", "2") as running:
         await running.line("session.opened", logger="mainspring.worker")
         # One connection, kept open: there will be no descriptor for another.
         async with aiohttp.ClientSession(await running.url(), connector=aiohttp.TCPConnector(limit=1)) as client:
@@ -38,6 +39,7 @@ async def test_shell_jobs_wait_for_descriptors_and_none_is_charged_for_their_lac
                     async with client.post("/api/v1/jobs", json={"handler": "shell.script", "payload": "true"}) as made:
                         jobs.append(UUID((await made.json())["id"]))
                 await running.line("worker.exhausted")
+                await running.line("journals.unread")
                 await until(said)
                 [trouble] = (await get("/api/v1/health"))["troubles"]
                 assert LACK in trouble["detail"]

@@ -18,6 +18,7 @@ from mainspring.domain.run import State
 from mainspring.errors import ConfigurationError, StoreFull, StoreReadOnly
 from mainspring.ports.journal import Began, Finished, Journal, Note, Opened, Orphan
 from mainspring.testing.contracts.journal import JournalContract, some_notes
+from tests.descriptors import no_descriptor_left
 
 STORE = "0123456789abcdef0123456789abcdef"
 FILE = f"worker-1@{STORE}.journal"
@@ -338,6 +339,22 @@ def test_one_file_that_cannot_be_read_keeps_nobody_from_the_others(
         assert runs_of(survivor.orphans()) == [2]
         assert runs_of(survivor.orphans()) == [2]
     assert [each["event"] for each in logged] == ["journal.passed_over"]
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_survivor_without_descriptors_looks_again_when_it_has_some(
+    tmp_path: Path, survivor: FileJournal, left: int
+) -> None:
+    """One is enough for listing the folder, and too few for reading what is in it."""
+    leave(tmp_path, finished(1))
+    spare = os.open(tmp_path, os.O_RDONLY)
+    with no_descriptor_left():
+        if left:
+            os.close(spare)
+        assert not survivor.orphans()
+    if not left:
+        os.close(spare)
+    assert runs_of(survivor.orphans()) == [1]
 
 
 def test_two_survivors_read_the_same_and_may_both_forget_it(tmp_path: Path, survivor: FileJournal) -> None:

@@ -27,7 +27,7 @@ from pathlib import Path
 from mainspring.adapters.files import notes as codec
 from mainspring.adapters.private_files import make_folder, mode_in, narrow_file, narrow_folder
 from mainspring.domain.outcome import Verdict
-from mainspring.errors import ConfigurationError, StoreFull, StoreReadOnly
+from mainspring.errors import ConfigurationError, StoreFull, StoreReadOnly, exhaustion
 from mainspring.logs import get_logger
 from mainspring.ports.journal import Began, Finished, Note, Orphan
 
@@ -126,14 +126,24 @@ class FileJournal:
         self._file, self._memory, self._end = file, memory, len(text)
 
     def orphans(self) -> Sequence[Orphan]:
-        """What dead neighbours had finished; a file that can't be read is passed over until it changes."""
+        """What dead neighbours had finished; a file that can't be read is passed over until it changes.
+
+        What this process lacks says nothing about a file: it looks again next time.
+        """
         found: list[Orphan] = []
-        for path in sorted(self._folder.glob(f"*{_OF_STORE}{self._identity}{_SUFFIX}")):
+        try:
+            paths = sorted(self._folder.iterdir())
+        except OSError as error:
+            log.warning("journals.unread", folder=str(self._folder), error=str(error))
+            return found
+        theirs = f"{_OF_STORE}{self._identity}{_SUFFIX}"
+        for path in (path for path in paths if path.name.endswith(theirs)):
             try:
                 if path != self._path and (orphan := self._orphan(path)) is not None:
                     found.append(orphan)
             except Exception as error:  # noqa: BLE001 - whatever is in one file must not keep others from theirs
-                self._pass_over(path, error)
+                if exhaustion(error) is None:
+                    self._pass_over(path, error)
         return found
 
     def forget(self, orphan: Orphan, settled: Sequence[Verdict]) -> None:
