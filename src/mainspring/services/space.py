@@ -1,7 +1,7 @@
 """Whether the store has room for what is written, by what came of the last writes.
 
-No probe writes anything. Once a write was refused for want of room, this process tries a larger one now and then, so
-that it finds out when there is some again, even if nobody submits anything because it isn't ready.
+No probe writes anything. Once a write was refused for want of room, this process tries a larger one now and then, and
+that alone says when there is some again: a small write may still fit, and a repeated one may write nothing at all.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class Space:
             self.reason = str(error)
 
     def found(self) -> None:
-        """A write of some size succeeded."""
+        """A write of some size, that was new, succeeded."""
         if self.reason is not None:
             self.reason = None
             _log.info("store.has_room")

@@ -80,12 +80,6 @@ class _Operation:
         if isinstance(error, StoreError):
             self._measurements.store_errors.add(self._name)
             self._space.refused(error)
-        elif self._space.full and error is None and self._name in _WRITES:
-            self._space.found()
-
-
-_WRITES = frozenset({"add", "settle"})
-"""What takes as much room as anything; a heartbeat or a lock may still fit where nothing else does."""
 
 
 class MeasuredWork(ForwardingWork):

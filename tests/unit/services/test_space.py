@@ -7,11 +7,15 @@ import pytest
 from structlog.testing import capture_logs
 
 from mainspring.adapters.system.chance import SystemRandom
+from mainspring.api.measurements import Measurements
 from mainspring.domain.ids import BlobId
 from mainspring.errors import StoreFull, StoreUnavailable
 from mainspring.ports.blobs import Blobs
 from mainspring.services.space import INTERVAL, TRIED, Space, SpaceWatch
 from mainspring.testing.clock import ManualClock
+from mainspring.testing.factories import Factory
+from mainspring.testing.model import MemoryStore
+from mainspring.wiring.measuring import MeasuredWork, Stopwatch
 
 FULL = StoreFull("store.db has no space left")
 
@@ -78,6 +82,16 @@ async def test_a_store_that_is_away_says_nothing_of_its_room() -> None:
     disk.fault = StoreUnavailable("away")
     await a_watch(space, disk).step()
     assert space.reason == str(FULL)
+
+
+async def test_what_is_added_once_more_writes_nothing_and_says_nothing_of_room() -> None:
+    space, clock = Space(), ManualClock()
+    work = MeasuredWork(MemoryStore(clock).work, Stopwatch(Measurements(), clock, space))
+    run = Factory().run()
+    await work.add([run])
+    space.refused(FULL)
+    await work.add([run])
+    assert space.full
 
 
 async def test_a_watch_tries_until_it_is_stopped() -> None:
