@@ -122,6 +122,7 @@ class SuspectsContract(StoreContract):
         lost = await suspected(store, worker, make)
         other = Lane("other")
         await store.work.steer(lost.run_id, Edit(task=a_task(lane=other)))
+        assert await store.views.suspects() == 1
         assert not await claimed(store, worker, lanes=[DEFAULT_LANE, other, *SUSPECTS])
         (attempt,) = await claimed(store, worker, lanes=[waiting_lane(other, suspect=True)])
         assert attempt.task == a_task(lane=other)

@@ -157,10 +157,16 @@ SELECT coalesce(sum(amount), 0)::bigint FROM level CROSS JOIN LATERAL (
 ) AS woken;
 
 -- name: suspects
--- How many runs have woken in the lanes of suspects, whose names end in $1. Each was handed over once, by a worker that serves
--- its lane.
+-- How many runs have woken in the lanes of suspects, whose names end in $1. From lane to lane, as above: an edit may have moved
+-- a suspect to one that no worker has served yet.
+WITH RECURSIVE waited (lane) AS (
+    (SELECT lane FROM queue WHERE state = 0 ORDER BY lane, priority DESC LIMIT 1)
+    UNION ALL
+    SELECT (SELECT q.lane FROM queue q WHERE q.state = 0 AND q.lane > waited.lane ORDER BY q.lane, q.priority DESC LIMIT 1)
+    FROM waited WHERE waited.lane IS NOT NULL
+)
 SELECT count(*) FROM queue
-WHERE lane = ANY(ARRAY(SELECT DISTINCT lane || $1 FROM handler)) AND state = 0 AND wake_at <= now();
+WHERE lane = ANY(ARRAY(SELECT lane FROM waited WHERE right(lane, length($1)) = $1)) AND state = 0 AND wake_at <= now();
 
 -- name: dead_count
 SELECT count(*) FROM dead_letter;
