@@ -59,7 +59,7 @@ def test_every_panel_has_data_and_every_alert_its_metrics(server: Started, prome
     groups = prometheus.ask("/api/v1/rules")["data"]["groups"]
     alerts = {rule["name"]: rule["query"] for group in groups for rule in group["rules"]}
     needed = {f"{name}: {metric}": metric for name, query in alerts.items() for metric in METRIC.findall(query)}
-    assert len(alerts) == 12
+    assert len(alerts) == 13
     assert len(needed) >= len(alerts)
     with working(server):
         empty = waited_for(prometheus, {**expressions, **needed})

@@ -1,6 +1,7 @@
 """Who may read what real processes keep on disk."""
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,8 +23,8 @@ def modes(folder: Path) -> dict[str, str]:
     """The bits of everything in a folder and below, by its path; names that differ each time by their suffix."""
     found = {}
     for path in (folder, *folder.rglob("*")):
-        name = path.with_name("*.sock") if path.suffix == ".sock" else path
-        found[str(name.relative_to(folder))] = f"{stat.S_IMODE(path.lstat().st_mode):04o}"
+        name = re.sub(r"^.*(?=[.]sock$)|(?<=@).*(?=[.]journal$)", "*", path.name)
+        found[str(path.with_name(name).relative_to(folder))] = f"{stat.S_IMODE(path.lstat().st_mode):04o}"
     return found
 
 
@@ -37,7 +38,7 @@ EVERYTHING = {
     "mainspring.db-wal": "0600",
     "mainspring.db-shm": "0600",
     "journal": "0700",
-    "journal/w.journal": "0600",
+    "journal/w@*.journal": "0600",
     "journal/w.lock": "0600",
     "signals": "0700",
     "signals/*.sock": "0600",

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
 
-from mainspring.adapters.sqlite import locks, settle, steer
+from mainspring.adapters.sqlite import settle, steer
 from mainspring.adapters.sqlite.statements import load
 from mainspring.domain import outcome
 from mainspring.domain import plan as domain_plan
@@ -252,7 +252,11 @@ ABLATIONS: tuple[Ablation, ...] = (
         ),
     ),
     Ablation("losses-unbounded", "a run may be lost for ever", method(outcome, "MAX_LOSSES", 99)),
-    Ablation("lock-while-held", "a lock is given to whoever asks", method(locks, "_find", lambda *_: None)),
+    Ablation(
+        "lock-while-held",
+        "a lock is given to whoever asks",
+        statement("locks", ("find", "fence, expires_at)", "fence, 0)")),
+    ),
     Ablation(
         "lock-without-fence",
         "a lock is handed on under its old fence",
