@@ -227,7 +227,7 @@ async def test_a_payload_that_does_not_fit_fails_for_good(app: App) -> None:
         return 2 * number
 
     async with app.worker(), opened(app.settings()) as resources, local_client(resources) as client:
-        job = await client.submit("double", {"args": ["many"]})
+        job = await client.submit("double", {"args": ["many"]}, allow_unknown_handler=True)
         with pytest.raises(JobFailed, match="number: input should be a valid integer"):
             await client.result(job, timeout=LONG)
         assert (await client.execution(job.id)).attempt == 1

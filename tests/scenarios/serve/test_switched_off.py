@@ -39,11 +39,11 @@ async def until(place: Place, job: str, state: State) -> Run:
 
 async def test_a_command_that_no_worker_may_run_is_refused_until_one_may(place: Place) -> None:
     async with mainspring(place, "serve", "--port", "0") as everything:
-        await everything.line("session.opened")
+        await everything.line("session.opened", logger="mainspring.worker")
         status, problem = await submitted(everything)
         assert (status, problem["error"], problem["detail"]) == (422, "handler_off", SENTENCE)
         async with mainspring(place, "worker", "--allow-shell", "--worker-name", "able") as able:
-            await able.line("session.opened")
+            await able.line("session.opened", logger="mainspring.worker")
             status, job = await submitted(everything)
             assert status == 201
             run = await until(place, job["id"], State.SUCCEEDED)
